@@ -1,0 +1,116 @@
+"""Formulas as sympy objects, by the grammar of ``grammar``. Used by the worker process only, since it imports sympy.
+
+Nothing is evaluated, so that what a formula is undefined for is not lost: ``\\sqrt{x}\\sqrt{x}`` is not made ``x``. The
+objects are those of latex2sympy, which reads the formulas that this grammar does not have.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import sympy
+
+from grpo_env.lazy_regex import lazy_compile
+
+from .grammar import FormulaReader, UndecidedError, tokens
+
+_FUNCTIONS = {name.replace("arc", "a"): getattr(sympy, name.replace("arc", "a")) for name in (
+    "sin", "cos", "tan", "cot", "sec", "csc", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh",
+)}  # fmt: skip
+_SCIENTIFIC = lazy_compile(r"\d\s*[eE]\s*[-+]?\s*\d")
+
+
+def read_formula(text: str, is_real: bool) -> Any:
+    """A formula or equation; the variables are real, or complex. Raises ``UndecidedError``."""
+    formula = tokens(text)
+    if not formula or _SCIENTIFIC.search(text):
+        raise UndecidedError
+    edges = [place for place, token in enumerate(formula) if token.text == "="]
+    reader = _SympyReader(is_real)
+    if not edges:
+        return reader.read(formula)
+    if len(edges) > 1:
+        raise UndecidedError
+    sides = reader.read(formula[: edges[0]]), reader.read(formula[edges[0] + 1 :])
+    return sympy.Eq(*sides, evaluate=False)
+
+
+class _SympyReader(FormulaReader[Any]):
+    deepest: ClassVar[int] = 40
+
+    def __init__(self, is_real: bool) -> None:
+        self._real = True if is_real else None
+
+    def number(self, text: str) -> Any:
+        return sympy.Rational(text)
+
+    def symbol(self, name: str) -> Any:
+        name = name.removeprefix("\\")
+        if name in ("e", "pi"):
+            return sympy.E if name == "e" else sympy.pi
+        return sympy.Symbol(_with_braces(name), real=self._real)
+
+    def plus(self, one: Any, other: Any) -> Any:
+        return _flat(sympy.Add, one, other)
+
+    def minus(self, one: Any, other: Any) -> Any:
+        return self.plus(one, self.negative(other))
+
+    def negative(self, value: Any) -> Any:
+        return -value if value.is_Number else self.times(sympy.S.NegativeOne, value)
+
+    def times(self, one: Any, other: Any) -> Any:
+        return _flat(sympy.Mul, one, other)
+
+    def over(self, one: Any, other: Any) -> Any:
+        if one.is_Integer and other.is_Integer:
+            return sympy.Rational(one, other)
+        return sympy.Mul(one, sympy.Pow(other, -1, evaluate=False), evaluate=False)
+
+    def power(self, base: Any, exponent: Any) -> Any:
+        return sympy.exp(exponent) if base is sympy.E else sympy.Pow(base, exponent, evaluate=False)
+
+    def is_rational(self, value: Any) -> bool:
+        return bool(value.is_Rational)
+
+    def root(self, value: Any, degree: Any | None) -> Any:
+        return sympy.Pow(value, sympy.S.Half if degree is None else 1 / degree, evaluate=False)
+
+    def factorial(self, value: Any) -> Any:
+        return sympy.factorial(value, evaluate=False)
+
+    def binomial(self, n: Any, k: Any) -> Any:
+        return sympy.binomial(n, k)
+
+    def absolute(self, value: Any) -> Any:
+        return sympy.Abs(value, evaluate=False)
+
+    def function(self, name: str, index: Any | None, argument: Any) -> Any:
+        if name == "exp":
+            return sympy.exp(argument, evaluate=False)
+        if name in ("ln", "log"):
+            base = sympy.E if name == "ln" else sympy.Integer(10)
+            return sympy.log(argument, base if index is None else index, evaluate=False)
+        return _FUNCTIONS[name.replace("arc", "a")](argument, evaluate=False)
+
+    def function_to_power(self, name: str, index: Any | None, argument: Any, exponent: Any) -> Any:
+        if exponent != -1:
+            return super().function_to_power(name, index, argument, exponent)
+        if f"a{name}" not in _FUNCTIONS:
+            raise UndecidedError
+        return _FUNCTIONS[f"a{name}"](argument, evaluate=False)  # \\sin^{-1} x
+
+    def call(self, name: str, arguments: list[Any]) -> Any:
+        return sympy.Function(_with_braces(name))(*arguments)
+
+
+def _with_braces(name: str) -> str:
+    """``x_{12}`` for ``x_12``."""
+    letter, _, index = name.partition("_")
+    return f"{letter}_{{{index}}}" if len(index) > 1 else name
+
+
+def _flat(operation: Any, one: Any, other: Any) -> Any:
+    """A sum or product, without brackets around its terms or factors."""
+    parts = [part for value in (one, other) for part in (value.args if isinstance(value, operation) else (value,))]
+    return operation(*parts, evaluate=False)
