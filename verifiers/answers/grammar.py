@@ -291,10 +291,10 @@ class FormulaReader(ABC, Generic[Value]):
             value = self._atom()
         elif first.kind in ("number", "symbol"):
             value = self._power()
+            while first.text != "e" and self._next().kind == "symbol" and self._next().text != "e":
+                value = self.times(value, self._power())
         else:
             raise UndecidedError
-        while first.text != "e" and self._next().kind == "symbol" and self._next().text != "e":
-            value = self.times(value, self._power())
         following = self._next()
         begins_another = following.kind == "function" or following.text == "e" != first.text
         if following.text in ("^", "!", "/") or (self._begins_a_factor() and not begins_another):
