@@ -32,7 +32,7 @@ e^{-x}y | xe^x | 2e^3 | e^{-\frac{x^{2}}{2}} | \pi r^2 | 2\pi | \sin x | \sin 2x
 UNDECIDED = r"""
 1/2x | a/bc | 2\frac{1}{2} | \sin x/2 | \sin x\frac{1}{2} | \sin x(y+1) | \sin 2(x+1) | \ln|x|y | \exp{x}y
 \sin x^{2}^{3} | f^{-1}(x) | f[x] | t(1,2)^T | \Gamma(x) | x^y^z | x_{a,b} | 1,000 | 2 3 | x 3 | 3.5e4 | 2E3
-a!=b | x' | \int x | \sum n | \frac{x} | \frac12 | x+ | (x | x) | |x | ||x|+1| | x=y=z | = | x<y
+a!=b | x' | \frac{dy}{dx} | dy/dx | \int x | \sum n | \frac{x} | \frac12 | x+ | (x | x) | |x | ||x|+1| | x=y=z | = | x<y
 \alpha\beta\foo | x\pm y | \log_{1.5} x
 """
 

@@ -63,6 +63,8 @@ _RATE = lazy_compile(
 )
 _COMMAND = lazy_compile(r"\\[A-Za-z]+")
 _ELL = lazy_compile(r"\\ell(?![A-Za-z])(?:_(?:\{(\w{1,4})\}|(\w)))?")
+_ARROW = lazy_compile(r"\\vec\s*\{\s*([A-Za-z]|\\[A-Za-z]{2,7})\s*\}")
+_DOT = lazy_compile(r"\\(?:cdot|times)\s*\\vec|\\vec\s*\{[^{}]*\}\s*\\vec")
 _PLAIN_CROSS = lazy_compile(r"(?<!\\)([A-Za-z])\s*\\times\s*([A-Za-z])(?![A-Za-z])")
 _UNUSUAL_NAME = lazy_compile(
     rf"\\(?:hbar|ell)(?![a-z])|{_SYMBOL_BELOW.pattern}|{_DECORATED.pattern}|{_INDEXED.pattern}"
@@ -233,13 +235,22 @@ def formula_problem(text: str, timeout: float) -> str | None:
 
 
 def _with_arrows(gold: str, answer: str) -> tuple[str, str]:
-    r"""Two formulas, of which ``v\times B`` gets the arrows that the other one has in ``\vec{v}\times\vec{B}``."""
+    r"""Two formulas in one spelling of vectors, if one of them has no arrows: ``a+b`` for ``\vec{a}+\vec{b}``.
+
+    In a cross product the arrows are added, since its factors are in order. In ``\vec{a}\cdot\vec{b}`` and beside a
+    length ``a`` they are needed.
+    """
     if ("\\vec" in gold) == ("\\vec" in answer):
         return gold, answer
-    texts = [
-        text if "\\vec" in text else _PLAIN_CROSS.sub(r"\\vec{\1}\\times\\vec{\2}", text) for text in (gold, answer)
-    ]
-    return texts[0], texts[1]
+    with_arrows, without = (gold, answer) if "\\vec" in gold else (answer, gold)
+    if _PLAIN_CROSS.search(without):
+        without = _PLAIN_CROSS.sub(r"\\vec{\1}\\times\\vec{\2}", without)
+    elif not _DOT.search(with_arrows):
+        names = {match[1] for match in _ARROW.finditer(with_arrows)}
+        plain = _COMMAND.sub(" ", _ARROW.sub("", with_arrows))
+        if not any(name in plain for name in names):
+            with_arrows = _ARROW.sub(r" \1 ", with_arrows)
+    return (with_arrows, without) if "\\vec" in gold else (without, with_arrows)
 
 
 def _with_i(gold: str, answer: str) -> tuple[str, str]:
@@ -280,7 +291,8 @@ def _named(match: re.Match[str]) -> str:
         decoration = "vec"
     if decoration == "vec" and second and second < first:
         return f"(-{second}_{{{decoration}{first}{index}}})"
-    return f"{first}_{{{decoration}{second}{index}}}"
+    space = " " if match.string[: match.start()][-1:].isalpha() else ""  # \\cdot\\vec{a}
+    return f"{space}{first}_{{{decoration}{second}{index}}}"
 
 
 def _cross_product(match: re.Match[str]) -> str:

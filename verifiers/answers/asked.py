@@ -16,6 +16,7 @@ MAX_LENGTH = 300
 
 _NO_LETTER = "sin|cos|tan|cot|sec|csc|log|ln|exp|sqrt|frac|binom|left|cdot|times|pm"
 _LETTER = rf"(?:[A-Za-z]|\\(?!(?:{_NO_LETTER})(?![a-z]))[A-Za-z]+)"
+_VECTOR = rf"(?:\\(?:vec|overrightarrow|hat)\s?\{{[^{{}}]{{1,12}}\}}|{_LETTER})"
 _INDEX = r"(?:_(?:\{[^{}]{1,12}\}|\\?[A-Za-z\d]+)|\^(?:\{[^{}]{1,12}\}|[A-Za-z\d])|')"
 # An operator that takes all that follows, sums too.
 _OPERATION = lazy_compile(
@@ -27,7 +28,7 @@ _OPERATOR = lazy_compile(
     r"|(?:rank|nullity|tr|trace|dim|curl|div|grad|proj|Var|Cov|Res|Log|Arg)[\s_(\\].+"
     r"|\\frac\s?\{\s?(?:d|\\partial).*\}\s?\{\s?(?:d|\\partial).*\}.*"
     r"|\|.*(?:\\cdot|\\times|\\vec|\\partial|\\nabla).*\|"
-    rf"|{_LETTER}\s?\\(?:cdot|times)\s?{_LETTER}"
+    rf"|{_VECTOR}\s?\\(?:cdot|times)\s?(?:{_VECTOR}|\(\s?{_VECTOR}\s?\\times\s?{_VECTOR}\s?\))"
     r"|D_.{1,16}|\\(?:sin|cos|tan)\s?\\(?:alpha|beta|gamma|theta|phi)",
     re.DOTALL,
 )

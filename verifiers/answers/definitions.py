@@ -6,6 +6,7 @@ import re
 
 from grpo_env.lazy_regex import lazy_compile
 
+from .grammar import VARIABLE
 from .normal import normal
 
 MAX_DEFINITIONS = 6
@@ -16,9 +17,6 @@ _DEFINED = lazy_compile(
     r"(?:\b(?:[Ww]here|[Ww]ith|[Ll]et|[Ff]or|[Dd]efine|[Dd]efining|[Dd]enoting|and|or)\b[^$\n.=]{0,20}|,\s)"
     rf"(?:\$|\\\()\s?(?P<name>{_NAME})\s?(?::=|=|\\equiv)\s?(?P<value>[^$=]{{1,120}}?)\s?(?:\$|\\\))"
 )
-_VARIABLE = lazy_compile(
-    r"\\(?:alpha|beta|gamma|lambda|mu|omega|tau|rho|sigma)(?![a-z])|(?<![A-Za-z\\])[A-Za-z](?![A-Za-z])"
-)
 
 
 def written_out(answer: str, gold: str, text: str) -> str | None:
@@ -26,7 +24,7 @@ def written_out(answer: str, gold: str, text: str) -> str | None:
 
     ``answer`` and ``gold`` are in normal spelling. A name with two values, and one whose value has itself, is none.
     """
-    if len(answer) + len(gold) > MAX_LENGTH or not _VARIABLE.search(gold):
+    if len(answer) + len(gold) > MAX_LENGTH or not VARIABLE.search(gold):
         return None
     values: dict[str, str] = {}
     for match in list(_DEFINED.finditer(text))[-MAX_DEFINITIONS:]:

@@ -75,7 +75,8 @@ _UNIT_VECTOR = lazy_compile(
 _BOLD = lazy_compile(
     r"\\(?:mathbf|boldsymbol|bm|textbf)\s*(?:\{\s*(\\?[A-Za-z]+)\s*\}|(?=[A-Za-z](?![A-Za-z])|\\)(\\?[A-Za-z]+))"
 )
-_BOLD_FACTOR = lazy_compile(r"(?<=\\times)\s*\\(?:mathbf|boldsymbol|bm|textbf)(?![A-Za-z])")  # of a cross product
+# of a cross or dot product
+_BOLD_FACTOR = lazy_compile(r"\\(?:times|cdot)\s*\\(?:mathbf|boldsymbol|bm|textbf)(?![A-Za-z])")
 _OPERATOR = lazy_compile(r"\\mathbb\s?\{?\s?([EP])\s?\}?(?=\s?[(\[])")  # the expected value, the probability
 _BARE_TEXT = lazy_compile(r"\\text\s+(?=[A-Za-z](?![A-Za-z]))")  # \mathbf r
 _RAISED_DEGREE = lazy_compile(r"(?:\{\s*\})?\s*\^\s*(?:°|\{\s*°\s*\})")
@@ -155,7 +156,7 @@ def normal(text: str) -> str:
             text = _UNPRINTED.sub("", text)
         if "\\operatorname" in text:
             text = _FUNCTION.sub(r"\\\1 ", text)
-        if "\\times" in text and _BOLD_FACTOR.search(text):
+        if ("\\times" in text or "\\cdot" in text) and _BOLD_FACTOR.search(text):
             text = _BOLD.sub(lambda match: rf"\vec{{{match[1] or match[2]}}}", text)
         if "bf" in text or "\\bold" in text or "\\bm" in text:
             text = _UNIT_VECTOR.sub(lambda match: rf"\hat{{{match[1] or match[2]}}}", text)

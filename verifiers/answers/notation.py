@@ -13,6 +13,7 @@ from typing import NamedTuple
 from grpo_env.lazy_regex import lazy_compile
 
 from .brackets import items
+from .grammar import VARIABLE
 from .intervals import real_set
 from .normal import squeezed
 from .number import Number
@@ -27,9 +28,6 @@ _INDEX_IN_WORDS = lazy_compile(r"(?P<name>[A-Za-z]|\\[a-z]+)_\{?\\?(?P<index>[a-
 _CHOOSING = frozenset("max min avg mean initial final left right lower upper first second in out old new".split())  # noqa: SIM905
 _UNSOLVED = lazy_compile(
     rf"(?:\\frac\{{1\}}\{{(?P<name>{_NAME})\}}|\\(?P<function>sin|cos|tan)\s?\(?(?P<angle>{_NAME})\)?)\s?=\s?(?P<value>[^=<>]+)"
-)
-_LETTER = lazy_compile(
-    r"(?<![A-Za-z\\])[A-Za-z](?![A-Za-z])|\\(?:alpha|beta|lambda|mu|rho|sigma|tau|phi|omega)(?![a-z])"
 )
 _SIGN = lazy_compile(
     r"<|>|\\(?:le|ge|ll|gg|Rightarrow|Leftarrow|implies|impliedby|Leftrightarrow|iff|subseteq|supseteq|subset|supset)"
@@ -215,7 +213,7 @@ def solved(gold: ParsedAnswer, answer: ParsedAnswer) -> ParsedAnswer | None:
 
     Only a function that the gold answer has the inverse of is inverted, so that an equation of another angle stays one.
     """
-    if not (gold.variable and isinstance(gold.content, Formula)) or not _LETTER.search(gold.right_side):
+    if not (gold.variable and isinstance(gold.content, Formula)) or not VARIABLE.search(gold.right_side):
         return None
     match = _UNSOLVED.fullmatch(answer.text)
     if match is None or squeezed(match["name"] or match["angle"]) != squeezed(gold.variable):

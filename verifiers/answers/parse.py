@@ -17,6 +17,7 @@ from .brackets import english, items, outer, split
 from .clock import read_clock, read_ratio
 from .currencies import ANY
 from .formulas import approximate
+from .grammar import GREEK
 from .intervals import REALS, group, inequality, real_set, without
 from .normal import normal, unwrapped
 from .number import Number, OverLimitError, read_number
@@ -122,10 +123,7 @@ _PRICE = lazy_compile(r"[^\d.,]*(\d{1,9},\d\d)[^\d.,]*")
 _PERCENT = lazy_compile(r"[-+]?(?:0,\d{1,9}|[1-9]\d{0,8},\d\d?)\s?%")  # 0,35%
 _LAKHS = lazy_compile(r"[^\d,]*(\d{1,2}(?:,\d\d)+,\d{3})(?:\.\d\d?)?[^\d,]*")
 _BEARING = (("bearing", 1),)
-_GREEK = lazy_compile(
-    r"\\(?:alpha|beta|gamma|delta|epsilon|zeta|eta|theta|iota|kappa|lambda|mu|nu|xi|rho|sigma|tau|upsilon|phi|chi|psi"
-    r"|omega|Gamma|Delta|Theta|Lambda|Xi|Sigma|Phi|Psi|Omega)(?![A-Za-z])"
-)
+_GREEK = lazy_compile(rf"\\(?:{GREEK}|Gamma)(?![A-Za-z])")
 _PLACES = lazy_compile(r"\.(\d+)")
 _VARIABLE = lazy_compile(r"[A-Za-df-hj-z]")  # e and i are numbers
 

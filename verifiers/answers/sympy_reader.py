@@ -17,13 +17,16 @@ from .grammar import FormulaReader, UndecidedError, tokens
 _FUNCTIONS = {name.replace("arc", "a"): getattr(sympy, name.replace("arc", "a")) for name in (
     "sin", "cos", "tan", "cot", "sec", "csc", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh",
 )}  # fmt: skip
+DIFFERENTIAL = lazy_compile(
+    r"\\(?:int|oint|iint|partial)(?![a-z])|\\frac\s?\{\s?d[^{}]*\}\s?\{\s?d|d[a-z]\s?/\s?d[a-z]"
+)
 _SCIENTIFIC = lazy_compile(r"\d\s*[eE]\s*[-+]?\s*\d")
 
 
 def read_formula(text: str, is_real: bool) -> Any:
     """A formula or equation; the variables are real, or complex. Raises ``UndecidedError``."""
     formula = tokens(text)
-    if not formula or _SCIENTIFIC.search(text):
+    if not formula or _SCIENTIFIC.search(text) or ("d" in text and DIFFERENTIAL.search(text)):
         raise UndecidedError
     edges = [place for place, token in enumerate(formula) if token.text == "="]
     reader = _SympyReader(is_real)
