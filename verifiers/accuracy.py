@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import ClassVar, Literal, NamedTuple, get_args
+from typing import ClassVar, Literal, get_args
 
 from grpo_env.core import Case, Completion, Example, Format, Score, Status, Verifier
 from grpo_env.errors import UsageError
@@ -15,77 +14,54 @@ from grpo_env.lazy_regex import lazy_compile
 from grpo_env.registry import verifier
 
 from .answer_text import check_sources
-from .answers.algebra import DeadlineError, TimeLimit, UnreadableError, formula_problem
-from .answers.amounts import change, points, variance
-from .answers.arrangements import acidity, by_how_much, dose
-from .answers.asked import value_asked
-from .answers.brackets import items
+from .answers.algebra import DeadlineError, TimeLimit, UnreadableError
 from .answers.codes import MAX_LENGTH as MAX_CODE
 from .answers.codes import plain
 from .answers.compare import Notation, Percent, Rules, Verdict, compare
 from .answers.dates import Date
 from .answers.definitions import written_out
-from .answers.equivalents import Form, Forms, forms, has_same_form, money, radix, spoken_hour
+from .answers.equivalents import has_same_form
 from .answers.extract import (
     SOURCES,
     ExtractedAnswer,
     Source,
     final_answer,
-    uses_commas,
     uses_other_language,
-    values_at_end,
 )
-from .answers.frequency import how_often
+from .answers.foreign_readings import fills_blanks_otherwise, readings
+from .answers.gold import Gold, Golds, read_golds
 from .answers.hedging import hedging, is_relative, unevaluated, without_reason
-from .answers.hypotheses import distribution
-from .answers.intervals import INFINITIES
-from .answers.json_value import text_list
-from .answers.kinds import Kind, gold_answers, is_text, read_as, read_gold
-from .answers.logic import Logic, read_logic, same_logic
+from .answers.kinds import Kind, read_as, read_gold
+from .answers.logic import Logic, same_logic
 from .answers.normal import normal, same_text
-from .answers.notation import as_tuple, brackets_may_be_left_out, is_one_of_choices, relations
+from .answers.notation import as_tuple, brackets_may_be_left_out, is_one_of_choices
 from .answers.number import Number, OverLimitError
-from .answers.parse import MAX_LENGTH, as_set, exact_part, parse, parse_list
+from .answers.parse import MAX_LENGTH, exact_part, parse, parse_list
 from .answers.parsed import Code, Formula, Group, JsonText, ParsedAnswer, Words
-from .answers.qualified import qualified
 from .answers.rewordings import (
     in_text,
     is_below_zero,
-    may_have_other_form,
     part_of_gold,
     rewordings,
     same_numeral,
     shorter_gold,
 )
 from .answers.sentences import stated
-from .answers.structures import by_structure, is_structure, may_have_structure
+from .answers.structures import by_structure
 from .answers.translated import (
-    blanks,
-    fills_blanks,
-    has_magnitude,
-    in_english,
-    is_date,
     may_be_translated,
-    only_in_english,
     unit_in_english,
     whole_amount,
-    with_part_of_day,
 )
 from .answers.units import is_measure, read_unit
 
-Golds = Literal["one", "any", "all"]
 Unevaluated = Literal["wrong", "correct"]
 Brackets = Literal["optional", "required"]
 
 _AS_TEXT = (Code, Date, JsonText)  # what is compared as it is written
-_AS_WRITTEN = ("date", "time", "code", "json")
-_SEPARATOR = lazy_compile(r"\d[.,]\d")
 _TIME_WITH_POINT = lazy_compile(r"(?:0\d|1[3-9]|2[0-3])\.[0-5]\d")  # no number is written like the first
-_AMOUNT = lazy_compile(r"-?\d[\d.,]* ?(?:[A-Za-z]{1,12}(?:[/^][a-z\d]{1,4})?|[%°]C?)?")
 _NO_UNITS = frozenset("in as at am pm ms an on".split())  # noqa: SIM905  (words, right behind a box)
-_DIGITS = "-0123456789,."
 MAX_ANSWERS = 20
-MAX_JOINED = 160  # characters of a gold answer that may be a list in another language
 MAX_SHOWN = 300  # characters of an answer in a score
 GOLD_TIMEOUT = 5.0  # seconds to read a gold answer at least, which is done once
 
@@ -210,12 +186,12 @@ class Accuracy(Verifier):
         return self._golds(example)[1] or None
 
     def _golds(self, example: Example) -> tuple[tuple[Gold, ...], str]:
-        return _parse_golds(example.answer, self.golds, self.kind, max(self.timeout, GOLD_TIMEOUT))
+        return read_golds(example.answer, self.golds, self.kind, max(self.timeout, GOLD_TIMEOUT))
 
     def _verdict_of(self, golds: Sequence[Gold], final: ExtractedAnswer, rules: Rules) -> Verdict:
         """The verdict on an extracted answer or, if that is not right, on the object or sentence that it stands in."""
         failure: UnreadableError | None = None
-        if fills_blanks(final.text) and _fills_blanks_otherwise(golds, final.answers):
+        if fills_blanks_otherwise(golds[0].answer.text, final):
             return Verdict(False, "several different answers")
         if any(map(may_be_translated, final.answers)):
             final = final._replace(answers=tuple(whole_amount(answer) or answer for answer in final.answers))
@@ -251,27 +227,17 @@ class Accuracy(Verifier):
         """The verdict on an answer in another language that is right in English, or as the end of its sentence."""
         if len(final.answers) != 1 or not may_be_translated(final.answers[0], final.text):
             return None
-        answer = final.answers[0]
-        texts = [answer]
-        if is_marked and uses_other_language(final.text):
-            texts += values_at_end(answer, without_unit=not any(map(_may_have_unit, golds)))
-        if time := _with_part_of_day(final):
-            texts.append(time)
-        if final.source in ("phrase", "last_line") and (filled := blanks(final.text)):
-            texts.append(filled)
-        commas = _SEPARATOR.search(answer) is not None and uses_commas(final.text)
-        for text in texts:
-            reading = in_english(text, commas, commas) if self.kind is None else None
-            if reading and is_date(reading) and all(gold.kind == "number" for gold in golds):
-                return None
-            is_more = reading is not None and has_magnitude(text)
-            for other in (reading, reading if is_more else whole_amount(text) or text):
-                if other and other != answer and (verdict := self._first_accepted(golds, other, rules)):
-                    return verdict
-                if other and (verdict := self._as_time(golds, other, final.text, rules)):
-                    return verdict
-            if _AMOUNT.fullmatch(reading or "") or _has_measure(text):
-                return None
+        for reading in readings(
+            final,
+            in_english=self.kind is None,
+            with_end=is_marked,
+            with_unit=any(map(_may_have_unit, golds)),
+            without_dates=all(gold.kind == "number" for gold in golds),
+        ):
+            if reading != final.answers[0] and (verdict := self._first_accepted(golds, reading, rules)):
+                return verdict
+            if verdict := self._as_time(golds, reading, final.text, rules):
+                return verdict
         return None
 
     def _as_time(self, golds: Sequence[Gold], text: str, all_text: str, rules: Rules) -> Verdict | None:
@@ -430,36 +396,6 @@ class Accuracy(Verifier):
         return Verdict(False, reason) if reason else verdict
 
 
-def _has_measure(text: str) -> bool:
-    """Whether a text is a number with a unit of measure, so that no less of it may be read."""
-    try:
-        number = parse(text).content
-    except OverLimitError:
-        return True
-    return isinstance(number, Number) and any(is_measure(name) for name, _ in number.unit)
-
-
-def _with_part_of_day(final: ExtractedAnswer) -> str | None:
-    """A time in a box in English with what stands beside the box: ``\\boxed{8:45}`` (上午)."""
-    if final.source != "boxed" or ":" not in final.answers[0]:
-        return None
-    start = final.text.rfind("\\boxed", 0, final.end)
-    return with_part_of_day(
-        final.text[max(0, start - 20) : start], final.answers[0], final.text[final.end : final.end + 40]
-    )
-
-
-def _fills_blanks_otherwise(golds: Sequence[Gold], answers: Sequence[str]) -> bool:
-    """Whether answers, of which one may be a list, are those of a gold answer in another order."""
-    if len(answers) == 1:
-        answers = items(answers[0])
-    parts = items(golds[0].answer.text)
-    return len(parts) == len(answers) > 1 and any(
-        not same_text(normal(part), normal(answer)) and any(same_text(normal(part), normal(other)) for other in answers)
-        for part, answer in zip(parts, answers, strict=True)
-    )
-
-
 def _may_have_unit(gold: Gold) -> bool:
     """Whether a gold answer is more than a number without a unit."""
     return not isinstance(gold.answer.content, Number) or bool(gold.answer.content.unit)
@@ -487,35 +423,6 @@ def _shown(texts: Sequence[str]) -> str:
     return (texts[0] if len(texts) == 1 else " | ".join(texts[:MAX_ANSWERS]))[:MAX_SHOWN]
 
 
-class Gold(NamedTuple):
-    r"""A gold answer and its kind.
-
-    ``spelling`` is all of ``exact \approx decimal`` or ``f' = value``, of which the answer is a part. ``unreadable`` is
-    why a formula can only be compared as a text. ``forms`` are those of ``equivalents`` that it has, ``has_structure``
-    whether it may be one of ``structures``. ``logic`` is a formula of logic, which is compared as such only.
-    """
-
-    answer: ParsedAnswer
-    kind: Kind
-    spelling: str = ""
-    unreadable: str = ""
-    forms: Forms = ()
-    logic: Logic | None = None
-    has_structure: bool = False
-    is_translated: bool = False
-
-    @property
-    def is_in_digits(self) -> bool:
-        """Whether it is a number such as -12 or 3,456.7."""
-        return self.kind == "number" and not self.answer.text.strip(_DIGITS)
-
-    def has_no_other_form(self, text: str) -> bool:
-        """Whether it is a number in digits and a text that differs is not the same in other words."""
-        if not self.is_in_digits:
-            return False
-        return not text.strip(_DIGITS) or (self.answer.text.isdecimal() and not may_have_other_form(text))
-
-
 def _in_square_brackets(gold: ParsedAnswer, text: str) -> tuple[ParsedAnswer, ParsedAnswer] | None:
     """A gold answer ``2, 3, 5`` and an answer ``[2, 3, 5]`` in the same brackets, unless these may be an interval."""
     if not text.lstrip(" $\\").startswith("[") or (one := as_tuple(gold, "[]")) is None:
@@ -525,100 +432,3 @@ def _in_square_brackets(gold: ParsedAnswer, text: str) -> tuple[ParsedAnswer, Pa
     except OverLimitError:
         return None
     return (one, answer) if brackets_may_be_left_out(answer) else None
-
-
-@lru_cache(maxsize=16384)
-def _parse_golds(text: str | None, golds: Golds, kind: Kind | None, timeout: float) -> tuple[tuple[Gold, ...], str]:
-    """The gold answers to compare with, or none and the reason."""
-    if text is None or not text.strip():
-        return (), "the gold answer is missing"
-    texts = [text] if golds == "one" else text_list(text)
-    if not texts:
-        return (), f"golds: {golds} needs a JSON list of texts or numbers as the gold answer, not {text[:60]!r}"
-    answers = []
-    for gold in texts:
-        try:
-            joined = only_in_english(gold) if kind is None and len(gold) <= MAX_JOINED else None
-            parsed = _parse_gold(joined or gold, kind, timeout)
-            if not parsed.is_in_digits:
-                structure = parsed.kind not in _AS_WRITTEN and may_have_structure(parsed.answer.text)
-                parsed = parsed._replace(has_structure=structure, forms=_forms(parsed))
-            answers.append(parsed)
-        except (ValueError, UnreadableError, DeadlineError) as error:
-            return (), f"the gold answer {gold[:60]!r}: {error}"
-    if golds != "all" and kind is None:
-        answers += [translated for text in texts for translated in _translated_gold(text, timeout)]
-    if golds == "all" and (unreadable := [gold.unreadable for gold in answers if gold.unreadable]):
-        return (), unreadable[0]
-    if golds == "all" and len(answers) > 1:
-        answers = [Gold(as_set(tuple(gold.answer for gold in answers)), "set")]
-    return tuple(answers), ""
-
-
-def _translated_gold(text: str, timeout: float) -> list[Gold]:
-    """A gold answer in another language as it is written in English, beside the one that it is as it stands."""
-    answers = gold_answers(text)
-    may_be_foreign = len(answers) == 1 and may_be_translated(answers[0])
-    english = in_english(answers[0], comma=True) if may_be_foreign else None
-    if english is None:
-        return []
-    try:
-        gold = _parse_gold(english, None, timeout)
-    except (ValueError, UnreadableError, DeadlineError):
-        return []
-    structure = gold.kind not in _AS_WRITTEN and may_have_structure(gold.answer.text)
-    return [gold._replace(is_translated=True, has_structure=structure, forms=() if gold.is_in_digits else _forms(gold))]
-
-
-def _forms(gold: Gold) -> Forms:
-    """The fixed forms of a gold answer. Of a number only those that a number may have."""
-    text = plain(gold.answer.text)
-    if gold.kind != "number":
-        return forms(text)
-    readers: tuple[Form, ...] = (change,) if "%" in text or "cent" in text else (how_often,) if "times" in text else ()
-    readers += (spoken_hour,) if ":" in text else (money,)
-    readers += (qualified,) if re.search(r"[a-z]{3}", text) else ()
-    readers += (variance,) if re.search(r"avou?r|adverse|[UF]\Z", text) else ()
-    readers += (distribution,) if "distribut" in text else ()
-    readers += (points,) if "point" in text or "bp" in text else (radix,) if "_" in text else ()
-    readers += (acidity,) if "pH" in text else (dose, by_how_much) if text.count(" ") > 1 else ()
-    return tuple((reader, value) for reader in readers if (value := reader(text)))
-
-
-def _parse_gold(text: str, kind: Kind | None, timeout: float) -> Gold:
-    """The gold answer in a data set's text, which may be a solution. Raises ``ValueError`` with what is wrong."""
-    answers = gold_answers(text)
-    if not answers:
-        raise ValueError("it is empty")
-    if kind in (None, "formula") and (logic := read_logic(answers[0])):
-        return Gold(ParsedAnswer(answers[0], Formula(answers[0])), "formula", logic=logic)
-    spelling = normal(answers[0]) if "approx" in answers[0] or "≈" in answers[0] else ""
-    try:
-        gold, gold_kind = read_gold(exact_part(spelling) or answers[0], kind)
-    except OverLimitError as error:
-        return _only_text(answers[0], str(error))
-    rules = Rules(time=TimeLimit(timeout))
-    if not all(compare(gold, read_as(gold_kind, other, kind is not None), rules).correct for other in answers[1:]):
-        raise ValueError(f"{len(answers)} different answers")
-    for formula in gold.formulas():
-        if formula.text in INFINITIES:
-            continue
-        chain = relations(formula.text)
-        problems = [formula_problem(side, timeout) for side in (chain.sides if chain else [formula.text])]
-        if problem := next(filter(None, problems), None):
-            if kind is None and is_text(answers[0]):
-                return Gold(*read_gold(answers[0], "code"))
-            if is_structure(gold.text):
-                break
-            if len(items(gold.text)) == 1 and (value := value_asked(gold.text)):
-                return _parse_gold(value, kind, timeout)._replace(spelling=gold.text)
-            return _only_text(answers[0], problem)
-    return Gold(gold, gold_kind, spelling)
-
-
-def _only_text(text: str, problem: str) -> Gold:
-    """A formula that can only be compared as a text. Raises ``ValueError`` if its braces are not closed."""
-    spelling = normal(text)
-    if len(re.findall(r"(?<!\\)\{", spelling)) != len(re.findall(r"(?<!\\)\}", spelling)):
-        raise ValueError("its braces are not closed")
-    return Gold(ParsedAnswer(spelling, Formula(spelling)), "formula", unreadable=problem)
