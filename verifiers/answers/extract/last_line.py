@@ -9,6 +9,7 @@ from grpo_env.lazy_regex import lazy_compile
 from .conclusions import conclusion
 from .extracted import MAX_LENGTH, ExtractedAnswer, extracted
 from .json_object import is_json_answer, json_answers, json_object
+from .last_formula import last_formula
 from .statements import MONTH, UNSURE, block_at_end
 
 MAX_WORDS = 6
@@ -71,6 +72,8 @@ def last_line(text: str) -> ExtractedAnswer | None:
             return extracted([value], "last_line", end=end)
     if len(text) <= _LONGEST and _TRUTH.fullmatch(text):
         return extracted([text], "last_line")
+    if formula := last_formula(text):
+        return extracted([formula], "last_line")
     if concluded := conclusion(text):
         return extracted([concluded], "last_line")._replace(is_all=True)
     if _ONE_SENTENCE.fullmatch(text.strip()) and not UNSURE.search(MONTH.sub("", text)):
