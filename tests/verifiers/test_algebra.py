@@ -24,7 +24,7 @@ from grpo_env.verifiers.answers.algebra import ALGEBRA, OverLimitError, check_si
 LIMIT = resource.getrlimit(resource.RLIMIT_CPU)[0]  # seconds of processor time
 pytestmark = pytest.mark.skipif(0 <= LIMIT < 60, reason=f"ulimit -t ends a worker after {LIMIT} s, before it does so")
 
-SLOW = "x^{" * 25 + r"\infty" + "}" * 25  # within all size limits, and takes the algebra many seconds
+SLOW = "x^{" * 25 + r"\sin x/2" + "}" * 25  # within all size limits, and takes the algebra many seconds
 LARGE = "(a+b+c+f+g+h+k+i)^{1000}"  # likewise, and takes hundreds of megabytes in them
 GOLD = r"\frac{\sin x+1}{2}"
 RIGHT = r"0.5\sin x+0.5"

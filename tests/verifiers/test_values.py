@@ -17,7 +17,7 @@ from grpo_env.verifiers.answers.normal import normal
 from grpo_env.verifiers.answers.number import read_number
 from grpo_env.verifiers.answers.parse import parse
 
-SLOW = "x^{" * 25 + r"\infty" + "}" * 25  # small enough for every cap, and takes the algebra many seconds
+SLOW = "x^{" * 25 + r"\sin x/2" + "}" * 25  # small enough for every cap, and takes the algebra many seconds
 
 
 def equal(first: str, second: str, **rules: object) -> bool:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from grpo_env.killable_worker import LateError, ProgramWorker, WorkerDiedError
 from grpo_env.lazy_regex import lazy_compile
 
-from . import modular
+from . import matrix_formulas, modular
 from .formulas import decide, is_constant, readable
 from .number import OverLimitError
 
@@ -127,8 +127,10 @@ class Algebra:
 
         Raises ``OverLimitError``, ``DeadlineError`` or ``UnreadableError``.
         """
-        gold, answer = _with_i(*_with_arrows(gold, answer))
-        return self._result(_Comparison(_with_plain_names(gold), _with_plain_names(answer), rel_tol, decimals), time)
+        gold, answer = map(_with_plain_names, _with_i(*_with_arrows(gold, answer)))
+        if (decided := matrix_formulas.same(gold, answer)) is not None:
+            return decided
+        return self._result(_Comparison(gold, answer, rel_tol, decimals), time)
 
     def same_up_to_constant(self, gold: str, answer: str, time: TimeLimit) -> bool:
         """Whether two formulas have equal derivatives. Raises the same errors."""

@@ -40,7 +40,6 @@ from .conversion import converted, in_moles
 from .dates import Date, read_date, same_date
 from .intervals import INFINITIES, real_set
 from .json_value import JsonError, answered_json, equal_json
-from .matrix_products import same_product
 from .normal import same_text, squeezed
 from .notation import (
     as_coordinates,
@@ -530,10 +529,8 @@ def _by_algebra(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdi
         return Verdict(True, "the same text")
     if (same_sides := _same_sides(gold.text, answer.text, rules)) is not None:
         return Verdict(same_sides, "equal by algebra" if same_sides else "not equal by algebra")
-    same = same_product(one.text, other.text)
-    if same is None:
-        pair = in_same_constants(one.text, other.text) if rules.notation == "flexible" else None
-        same = ALGEBRA.same(*(pair or (one.text, other.text)), rules.time, rules.rel_tol, rules.decimals)
+    pair = in_same_constants(one.text, other.text) if rules.notation == "flexible" else None
+    same = ALGEBRA.same(*(pair or (one.text, other.text)), rules.time, rules.rel_tol, rules.decimals)
     return Verdict(same, "equal by algebra" if same else "not equal by algebra")
 
 

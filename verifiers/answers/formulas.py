@@ -11,12 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise
 from typing import TypeAlias
 
 from grpo_env.lazy_regex import lazy_compile
 
-from .grammar import FormulaReader, UndecidedError, tokens
+from .grammar import FormulaReader, UndecidedError, sides, tokens
 from .number import Number
 from .parsed import Content, Formula
 from .polynomials import ONE, Quotient, Term, TooLargeError
@@ -99,13 +98,12 @@ def _same(one: _Value, other: _Value) -> bool:
 def _read(text: str) -> _Value | None:
     if len(text) > MAX_LENGTH or _WORD.search(text):
         return None
-    formula = tokens(text)
-    edges = [-1, *(place for place, token in enumerate(formula) if token.text == "="), len(formula)]
-    if len(edges) > 3:
+    parts = sides(tokens(text))
+    if len(parts) > 2:
         return None
     try:
-        sides = [_QuotientReader().read(formula[start + 1 : end]) for start, end in pairwise(edges)]
-        return sides[0] if len(sides) == 1 else _Equation(sides[0].plus(sides[1], -1))
+        values = [_QuotientReader().read(part) for part in parts]
+        return values[0] if len(values) == 1 else _Equation(values[0].plus(values[1], -1))
     except (UndecidedError, TooLargeError):
         return None
 

@@ -1,7 +1,7 @@
 r"""The grammar of formulas in normal LaTeX; what is made of a formula is up to each reader.
 
-These are sums, products, quotients, powers, roots, factorials, binomials, absolute values and the usual functions of
-numbers and variables. Whatever is ambiguous (``1/2x``, ``\sin x/2``) or anything else is undecided here.
+These are sums, products, quotients, powers, roots, factorials, binomials, absolute values, series and the usual
+functions of numbers and variables. Whatever is ambiguous (``1/2x``, ``\sin x/2``) or anything else is undecided here.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import pairwise
 from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 from grpo_env.lazy_regex import lazy_compile
@@ -26,14 +27,15 @@ _TOKEN = lazy_compile(
     r"(?P<number>\d+(?:\.\d+)?|\.\d+)"
     rf"|(?P<symbol>(?:[A-Za-z]|\\(?:{GREEK}|pi)(?![A-Za-z]))(?:\s*_\s*{_INDEX})?)"
     rf"|(?P<function>{_FUNCTION}(?:(?<=g)\s*_\s*{_INDEX})?)"
-    r"|(?P<sign>\\(?:frac|sqrt|binom|cdot|times|div)(?![A-Za-z])|\*\*|!(?!=)|[-+*/^=(){}\[\]|,])"
+    r"|(?P<sign>\\(?:frac|sqrt|binom|cdot|times|div|sum|prod|infty)(?![A-Za-z])|\*\*|!(?!=)|[-+*/^=(){}\[\]|,_])"
     r"|(?P<other>\S)"
 )
 _NAMES = {r"\cdot": "*", r"\times": "*", r"\div": "/", "**": "^"}
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _SINGLE = r"(?:n|s(?: \^ (?:[ns]|\{ [ns] \}))?)"
 _ARGUMENTS = lazy_compile(rf"{_SINGLE}(?: , {_SINGLE})*")
-_OPENING = frozenset(("(", "[", r"\frac", r"\sqrt", r"\binom"))
+_SERIES = (r"\sum", r"\prod")
+_OPENING = frozenset(("(", "[", r"\frac", r"\sqrt", r"\binom", *_SERIES))
 
 
 class UndecidedError(Exception):
@@ -63,6 +65,16 @@ def tokens(text: str) -> tuple[Token, ...]:
             token = "".join(character for character in token if character not in "{} \n\t")
         found.append(Token(kind, _NAMES.get(token, token)))
     return tuple(found)
+
+
+def sides(formula: tuple[Token, ...]) -> list[tuple[Token, ...]]:
+    """The sides of an equation or chain of equations, or all of a formula; not split inside of braces."""
+    edges, depth = [-1], 0
+    for place, token in enumerate(formula):
+        depth += (token.text == "{") - (token.text == "}")
+        if token.text == "=" and not depth:
+            edges.append(place)
+    return [formula[start + 1 : end] for start, end in pairwise([*edges, len(formula)])]
 
 
 class FormulaReader(ABC, Generic[Value]):
@@ -121,6 +133,15 @@ class FormulaReader(ABC, Generic[Value]):
         raise UndecidedError
 
     def absolute(self, value: Value) -> Value:
+        raise UndecidedError
+
+    def infinity(self) -> Value:
+        raise UndecidedError
+
+    def series(
+        self, name: str, index: str, bounds: tuple[Value, Value] | None, read_term: Callable[[], Value]
+    ) -> Value:
+        r"""A ``sum`` or ``prod`` over an index, whose term is read by ``read_term``; without bounds, over all."""
         raise UndecidedError
 
     def function(self, name: str, index: Value | None, argument: Value) -> Value:
@@ -193,6 +214,8 @@ class FormulaReader(ABC, Generic[Value]):
         token = self._next()
         if token.kind == "function":
             return self._function()
+        if token.text in _SERIES:
+            return self._series()
         is_call = token.kind == "symbol" and self._is_called(self._at + 1)
         base = self._call() if is_call else self._atom()
         if self._next().text == "!":
@@ -247,6 +270,9 @@ class FormulaReader(ABC, Generic[Value]):
         if token.kind == "symbol":
             self._at += 1
             return self.symbol(token.text)
+        if token.text == r"\infty":
+            self._at += 1
+            return self.infinity()
         if token.text == "|" and not self._between_bars:
             return self._absolute()
         if token.text not in (r"\frac", r"\binom", r"\sqrt"):
@@ -278,6 +304,26 @@ class FormulaReader(ABC, Generic[Value]):
             return self.function_to_power(name, index, argument, exponent)
         value = self.function(name, index, argument)
         return self.power(value, self._exponent()) if following == "^" else value  # \sin(x)^2
+
+    def _series(self) -> Value:
+        r"""``\sum_{i=1}^{n} x_i y_i``, ``\sum_j x_j``: all factors that follow belong to the term."""
+        name = self._take().text[1:]
+        self._take("_")
+        is_in_braces = self._next().text == "{"
+        self._at += is_in_braces
+        index = self._take()
+        if index.kind != "symbol" or "_" in index.text:
+            raise UndecidedError
+        lower = None
+        if is_in_braces:
+            if self._next().text == "=":
+                self._at += 1
+                lower = self._inner(self._sum)
+            self._take("}")
+        if (lower is None) == (self._next().text == "^"):
+            raise UndecidedError
+        bounds = (lower, self._exponent()) if lower is not None else None
+        return self._inner(lambda: self.series(name, index.text, bounds, self._product))
 
     def _index(self, text: str) -> Value | None:
         if not text:

@@ -79,6 +79,7 @@ _BOLD = lazy_compile(
 _BOLD_FACTOR = lazy_compile(r"\\(?:times|cdot)\s*\\(?:mathbf|boldsymbol|bm|textbf)(?![A-Za-z])")
 _OPERATOR = lazy_compile(r"\\mathbb\s?\{?\s?([EP])\s?\}?(?=\s?[(\[])")  # the expected value, the probability
 _BARE_TEXT = lazy_compile(r"\\text\s+(?=[A-Za-z](?![A-Za-z]))")  # \mathbf r
+_TRANSPOSE = lazy_compile(r"\^\s?(?:\\(?:top|intercal)(?![a-z])|\{\s?(-?)\s?\\(?:top|intercal)\s?\})")
 _RAISED_DEGREE = lazy_compile(r"(?:\{\s*\})?\s*\^\s*(?:°|\{\s*°\s*\})")
 _INLINE = lazy_compile(r"(?<!\\)\\\((.+?)\\\)")  # \(x = 5\)
 _C = r"(?:C|\\(?:math|text)(?:rm|bf|it)?\s?\{C\})"
@@ -110,7 +111,11 @@ _SPACE_IN_BRACES = lazy_compile(r"\{ ?([-+]?) ?")
 _ROOT_OF_BRACKETS = lazy_compile(r"\\sqrt\s?\(([^()]*)\)")
 # A power with digits is left alone: TeX reads 2^10 as 2^{1}0, but nobody means that.
 _LATEX = lazy_compile(r"\\sqrt\s*\[[^\[\]]{0,20}\]|\\[A-Za-z]+|\\.|(?P<script>[\^_])(?=\s*\\[A-Za-z])|\s+|.", re.DOTALL)
-_ARGUMENTS = {r"\frac": 2, r"\binom": 2, **dict.fromkeys((r"\sqrt", r"\vec", r"\dot", r"\ddot", r"\bar", r"\tilde"), 1)}
+_ARGUMENTS = {
+    r"\frac": 2,
+    r"\binom": 2,
+    **dict.fromkeys((r"\sqrt", r"\vec", r"\dot", r"\ddot", r"\bar", r"\tilde", r"\hat"), 1),
+}
 _WRAPPERS = (
     ("$$", "$$"),
     ("$", "$"),
@@ -132,7 +137,7 @@ _LINE_BREAK = lazy_compile(r"\s*\n\s*")
 _BETWEEN = lazy_compile(r"(?<=\d) (?=[A-Za-z])")  # 2 k
 _ORDER = lazy_compile(r"\\mathcal\s*(?:\{\s*O\s*\}|O)\s*(?=\()")  # of growth
 _MAY_LACK_BRACES = lazy_compile(
-    r"\\(?:frac|binom)(?!\{[^{}]*\}\{[^{}]*\})|\\(?:sqrt|vec|d?dot|bar|tilde)(?![A-Za-z{])|[\^_]\s*\\"
+    r"\\(?:frac|binom)(?!\{[^{}]*\}\{[^{}]*\})|\\(?:sqrt|vec|d?dot|bar|tilde|hat)(?![A-Za-z{])|[\^_]\s*\\"
 )
 _OUTER_SPACE = lazy_compile(r"(?<![A-Za-z0-9])\s+|\s+(?![A-Za-z0-9])")
 _SHORT_SCRIPT = lazy_compile(r"([\^_])\{(\w)\}(?!\w)")
@@ -165,6 +170,8 @@ def normal(text: str) -> str:
             text = _VARIANT.sub(_one_form, text)
         if not _NEW_NAMES.keys().isdisjoint(_COMMAND.findall(text)):
             text = _COMMAND.sub(lambda match: _NEW_NAMES.get(match[1], match[0]), text)
+        if "\\top" in text or "\\intercal" in text:
+            text = _TRANSPOSE.sub(lambda match: "^{-T}" if match[1] else "^T ", text)
         if "°" in text:
             text = _RAISED_DEGREE.sub("°", text)
         if "\\mathcal" in text:

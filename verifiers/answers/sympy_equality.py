@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import sympy
+from sympy.core.function import AppliedUndef
 from sympy.core.relational import Relational
 from sympy.logic.boolalg import Boolean
 
@@ -39,6 +40,8 @@ def same(a: Any, b: Any, closeness: Closeness = EXACTLY) -> bool:
         return alike and all(same(one, other, closeness) for one, other in zip(a, b, strict=True))
     if a == b:
         return True
+    if isinstance(a, sympy.MatrixExpr) != isinstance(b, sympy.MatrixExpr):
+        return False
     if isinstance(a, sympy.Expr) and isinstance(b, sympy.Expr):  # before Boolean, which a lone symbol is as well
         return _same_values(a, b, closeness)
     if isinstance(a, Boolean | Relational) or isinstance(b, Boolean | Relational):
@@ -131,6 +134,7 @@ def _same_values(a: sympy.Expr, b: sympy.Expr, closeness: Closeness) -> bool:
         one, other = a.subs(point), b.subs(point)
         if counted:
             one, other = one.doit(), other.doit()
+        one, other = _with_values(one), _with_values(other)
         if not all(_real(part) for part in (one, other, *(root.subs(point) for root in roots))):
             continue
         if not _same_constants(one, other, EXACTLY, DIGITS):
@@ -145,6 +149,16 @@ def _same_values(a: sympy.Expr, b: sympy.Expr, closeness: Closeness) -> bool:
     if agreed:
         return True
     return bool(sympy.simplify(a - b) == 0)
+
+
+def _with_values(expression: Any) -> Any:
+    """With one of about 10^5 rational numbers for each value of an unknown function, such as f(2) or x_3."""
+    values = {
+        part: sympy.Rational(random.Random(str(part)).randrange(20_000, 400_000), 104_729)
+        for part in expression.atoms(AppliedUndef)
+        if all(argument.is_number for argument in part.args)
+    }
+    return expression.xreplace(values) if values else expression
 
 
 def _bounds(expression: sympy.Expr) -> set[sympy.Symbol]:

@@ -6,13 +6,14 @@ objects are those of latex2sympy, which reads the formulas that this grammar doe
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import sympy
 
 from grpo_env.lazy_regex import lazy_compile
 
-from .grammar import FormulaReader, UndecidedError, tokens
+from .grammar import FormulaReader, UndecidedError, sides, tokens
 
 _FUNCTIONS = {name.replace("arc", "a"): getattr(sympy, name.replace("arc", "a")) for name in (
     "sin", "cos", "tan", "cot", "sec", "csc", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh",
@@ -28,14 +29,11 @@ def read_formula(text: str, is_real: bool) -> Any:
     formula = tokens(text)
     if not formula or _SCIENTIFIC.search(text) or ("d" in text and DIFFERENTIAL.search(text)):
         raise UndecidedError
-    edges = [place for place, token in enumerate(formula) if token.text == "="]
-    reader = _SympyReader(is_real)
-    if not edges:
-        return reader.read(formula)
-    if len(edges) > 1:
+    parts = sides(formula)
+    if len(parts) > 2:
         raise UndecidedError
-    sides = reader.read(formula[: edges[0]]), reader.read(formula[edges[0] + 1 :])
-    return sympy.Eq(*sides, evaluate=False)
+    values = [_SympyReader(is_real).read(part) for part in parts]
+    return values[0] if len(values) == 1 else sympy.Eq(*values, evaluate=False)
 
 
 class _SympyReader(FormulaReader[Any]):
@@ -43,6 +41,7 @@ class _SympyReader(FormulaReader[Any]):
 
     def __init__(self, is_real: bool) -> None:
         self._real = True if is_real else None
+        self._indices: list[str] = []  # of the series that are being read
 
     def number(self, text: str) -> Any:
         return sympy.Rational(text)
@@ -51,6 +50,12 @@ class _SympyReader(FormulaReader[Any]):
         name = name.removeprefix("\\")
         if name in ("e", "pi"):
             return sympy.E if name == "e" else sympy.pi
+        if name in self._indices:
+            return _index(name)
+        letter, _, place = name.partition("_")
+        if used := [index for index in self._indices if index in place]:  # x_i, x_{ij}
+            places = "".join("n" if sign in used else sign for sign in place)
+            return sympy.Function(f"{letter}_{{of{places}}}")(*(_index(sign) for sign in place if sign in used))
         return sympy.Symbol(_with_braces(name), real=self._real)
 
     def plus(self, one: Any, other: Any) -> Any:
@@ -88,6 +93,16 @@ class _SympyReader(FormulaReader[Any]):
     def absolute(self, value: Any) -> Any:
         return sympy.Abs(value, evaluate=False)
 
+    def infinity(self) -> Any:
+        return sympy.oo
+
+    def series(self, name: str, index: str, bounds: tuple[Any, Any] | None, read_term: Callable[[], Any]) -> Any:
+        self._indices.append(index)
+        term = read_term()
+        self._indices.pop()
+        first, last = bounds or (sympy.S.One, sympy.Symbol("q_{all}", real=self._real))
+        return (sympy.Sum if name == "sum" else sympy.Product)(term, (_index(index), first, last))
+
     def function(self, name: str, index: Any | None, argument: Any) -> Any:
         if name == "exp":
             return sympy.exp(argument, evaluate=False)
@@ -111,6 +126,10 @@ def _with_braces(name: str) -> str:
     """``x_{12}`` for ``x_12``."""
     letter, _, index = name.partition("_")
     return f"{letter}_{{{index}}}" if len(index) > 1 else name
+
+
+def _index(name: str) -> Any:
+    return sympy.Symbol(f"{name}_{{index}}", integer=True)
 
 
 def _flat(operation: Any, one: Any, other: Any) -> Any:
