@@ -125,6 +125,7 @@ def check_accuracy(row: dict[str, Any]) -> None:
         "short_daily",
         "spans",
         "spreadsheets",
+        "symbolic",
         "thirty_kinds",
         "traps",
         "university",

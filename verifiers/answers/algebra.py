@@ -49,6 +49,9 @@ _DECORATED = lazy_compile(
 )
 _VECTOR = r"([A-Za-z]_\{vec\w{0,12}\})"
 _CROSS = lazy_compile(rf"{_VECTOR}\s*\\times\s*{_VECTOR}")
+_STARRED = lazy_compile(  # Q^*, x_1^*
+    r"(?P<letter>[A-Za-z]|\\[a-z]{2,7})(?:_(?:\{(?P<index>\w{1,4})\}|(?P<short>\w)))?\s?\^\s?\{?\s?(?:\*(?!\*)|\\(?:ast|star)(?![a-z]))\s?\}?"
+)
 _J = lazy_compile(r"(?<![A-Za-z\\_])(?<!_\{)j(?![A-Za-z])|(?<=[\d\s+-])j(?=[A-Z])")
 _J_IN_SUM = lazy_compile(
     r"[\w})]\s*[+-]\s*(?:[\d.]{1,9}\s*)?j(?![a-z])|[\w})]\s*[+-]\s*\\frac\{[^{}]*\}\{j|\A-?\s*j[^+]*\+"
@@ -270,6 +273,8 @@ def _with_plain_names(text: str) -> str:
         text = _SHORT_INDEX.sub(r"_{\1}", text)
     if "\\rangle" in text and "\\langle" not in text:
         text = _KET.sub(lambda match: f"q_{{ket{_SIGNS_OF_KET.sub(_sign_in_words, match[1])}}}", text)
+    if "*" in text or "\\ast" in text or "\\star" in text:
+        text = _STARRED.sub(_starred, text)
     if "\\frac{d" in text:
         text = _RATE.sub(lambda m: rf"\{'ddot' if m['second'] else 'dot'}{{{m['name']}}}", text)
     if not _UNUSUAL_NAME.search(text):
@@ -295,6 +300,11 @@ def _named(match: re.Match[str]) -> str:
         return f"(-{second}_{{{decoration}{first}{index}}})"
     space = " " if match.string[: match.start()][-1:].isalpha() else ""  # \\cdot\\vec{a}
     return f"{space}{first}_{{{decoration}{second}{index}}}"
+
+
+def _starred(match: re.Match[str]) -> str:
+    """``x_{1star}`` for ``x_1^*``."""
+    return f"{match['letter']}_{{{match['index'] or match['short'] or ''}star}}"
 
 
 def _cross_product(match: re.Match[str]) -> str:

@@ -123,7 +123,7 @@ def _same_values(a: sympy.Expr, b: sympy.Expr, closeness: Closeness) -> bool:
     if not symbols:
         return _same_constants(a, b, closeness)
     bound = (sympy.Sum, sympy.Product, sympy.Integral)
-    if a.has(*bound) and b.has(*bound) and a.as_dummy() == b.as_dummy():  # other names of bound variables
+    if a.has(*bound) and b.has(*bound) and (a.as_dummy() == b.as_dummy() or _same_terms(a, b)):
         return True
     # Points where a root or logarithm is not real are skipped, even where the product of two of them is real.
     roots = a.atoms(sympy.Pow, sympy.log) | b.atoms(sympy.Pow, sympy.log)
@@ -149,6 +149,19 @@ def _same_values(a: sympy.Expr, b: sympy.Expr, closeness: Closeness) -> bool:
     if agreed:
         return True
     return bool(sympy.simplify(a - b) == 0)
+
+
+def _same_terms(a: sympy.Expr, b: sympy.Expr) -> bool:
+    """Whether both are series between the same bounds, and their terms are equal."""
+    if (
+        type(a) is not type(b)
+        or not isinstance(a, sympy.Sum | sympy.Product)
+        or len(a.limits) != 1
+        or len(b.limits) != 1
+    ):
+        return False
+    (index, *bounds), (other, *other_bounds) = a.limits[0], b.limits[0]
+    return bounds == other_bounds and same(a.function, b.function.subs(other, index))
 
 
 def _with_values(expression: Any) -> Any:

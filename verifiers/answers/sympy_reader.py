@@ -101,6 +101,8 @@ class _SympyReader(FormulaReader[Any]):
         term = read_term()
         self._indices.pop()
         first, last = bounds or (sympy.S.One, sympy.Symbol("q_{all}", real=self._real))
+        if first.is_Integer and first != 0 and last is sympy.oo:  # all of these begin with 0
+            term, first = term.subs(_index(index), _index(index) + first), sympy.S.Zero
         return (sympy.Sum if name == "sum" else sympy.Product)(term, (_index(index), first, last))
 
     def function(self, name: str, index: Any | None, argument: Any) -> Any:

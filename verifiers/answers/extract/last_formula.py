@@ -44,41 +44,9 @@ _PLAIN = lazy_compile(
     r"[.!]?\s*\Z"
 )
 _WORD = lazy_compile(r"[A-Za-z]{2,}")
-_NAMES = frozenset(
-    [
-        "sin",
-        "cos",
-        "tan",
-        "cot",
-        "sec",
-        "csc",
-        "exp",
-        "ln",
-        "log",
-        "sqrt",
-        "pi",
-        "alpha",
-        "beta",
-        "gamma",
-        "delta",
-        "epsilon",
-        "theta",
-        "lambda",
-        "mu",
-        "nu",
-        "rho",
-        "sigma",
-        "tau",
-        "phi",
-        "omega",
-        "arcsin",
-        "arccos",
-        "arctan",
-        "sinh",
-        "cosh",
-        "tanh",
-        "abs",
-    ]
+_NAME = lazy_compile(
+    r"[A-Za-z]{2,3}|sqrt|alpha|beta|gamma|delta|epsilon|theta|lambda|sigma|omega|arc(?:sin|cos|tan)|sinh|cosh|tanh",
+    re.I,
 )
 _LONE_WORD = lazy_compile(r"\s[A-Za-z]{2,}(?:\s|\Z)")
 
@@ -133,5 +101,5 @@ def _plain_formula(sentence: str) -> str | None:
     if found is None or UNSURE.search(_HARMLESS.sub("", sentence[: found.start("formula")])):
         return None
     value = found["value"]
-    are_names = all(word.lower() in _NAMES or len(word) <= 3 for word in _WORD.findall(value))
+    are_names = all(map(_NAME.fullmatch, _WORD.findall(value)))
     return found["formula"] if are_names and not _LONE_WORD.search(value) else None
