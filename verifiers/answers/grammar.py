@@ -232,12 +232,8 @@ class FormulaReader(ABC, Generic[Value]):
         """Whether brackets begin here around numbers and variables, as in ``f(x)``, ``f(x^2)``, ``f(x, 0)``."""
         if self._tokens[at].text not in ("(", "["):
             return False
-        if (
-            self._tokens[at].text == "["
-            and self._tokens[at - 1].text == "E"
-            and self._tokens[at + 1].text in ("X", "Y", "Z")
-        ):
-            return True  # an expected value
+        if [token.text for token in self._tokens[at - 1 : at + 1]] == ["E", "["]:  # an expected value, E[X^2]
+            return self._tokens[at + 1].text in ("X", "Y", "Z")
         inside: list[str] = []
         for token in self._tokens[at + 1 :]:
             if token.text == _CLOSING[self._tokens[at].text]:
