@@ -24,12 +24,14 @@ MAX_POWER = 6
 
 _CAPITALS = r"(?:[A-Z]|\\(?:Sigma|Lambda|Omega|Phi|Psi|Theta)(?![a-z]))"
 # A^T, (AB)^T, (AB)^{-1}, A^{-1}B: letters without an inverse or transpose may be numbers, whose order means nothing.
-_TRANSPOSED = lazy_compile(rf"(?:{_CAPITALS}|[A-Z]\s?\))(?:_\w)?\s?\^\s?(?:T(?![a-z])|\{{\s?-?\s?T\s?\}})")
+_TRANSPOSED = lazy_compile(
+    rf"(?:{_CAPITALS}|[A-Z]\s?\)[)\s]{{0,4}})(?:_\w)?\s?\^\s?(?:T|\{{\s?-?\s?T\s?\}})|\)\s?\^\s?\{{\s?-\s?T\s?\}}"
+)
 _INVERTED = lazy_compile(
     rf"(?=.*{_CAPITALS}\s?\)?\s?\^\s?\{{\s?-1\s?\}})(?=.*{_CAPITALS}.*{_CAPITALS})(?:{_CAPITALS}|[()\s]|\^\s?\{{\s?-1\s?\}})+"
 )
-_PRODUCT = lazy_compile(r"[a-z]\s?\^\s?(?:T(?![a-z])|\{\s?T\s?\})\s?[A-Za-z(]")  # w^Tx, which may be a power of w
-_BESIDE = lazy_compile(r"([a-z])\s?\^\s?\{?\s?T(?![a-z])|T\s?\}?\s?([a-z])(?![a-z])|[A-Z]\s?([a-z])(?![a-z])")
+_PRODUCT = lazy_compile(r"[a-z]\s?\^\s?(?:T|\{\s?T\s?\})\s?[A-Za-z(]")  # w^Tx, which may be a power of w
+_BESIDE = lazy_compile(r"([a-z])\s?\^\s?\{?\s?T|T\s?\}?\s?([a-z])|[A-Z]\s?([a-z])(?![a-z])")
 _STATES = lazy_compile(r"(?P<state>[a-z])_\{dot\}(?:\([a-z]\))?\s?=.*[A-Z]\s?\)?\s?(?P=state)(?![a-z])")
 _LETTERS = frozenset(ascii_lowercase) - frozenset("cdeijkmnprst")  # that may name vectors
 
