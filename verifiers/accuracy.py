@@ -53,14 +53,13 @@ from .answers.translated import (
     unit_in_english,
     whole_amount,
 )
-from .answers.units import is_measure, read_unit
+from .answers.units import factor_at_start, measure_at_start
 
 Unevaluated = Literal["wrong", "correct"]
 Brackets = Literal["optional", "required"]
 
 _AS_TEXT = (Code, Date, JsonText)  # what is compared as it is written
 _TIME_WITH_POINT = lazy_compile(r"(?:0\d|1[3-9]|2[0-3])\.[0-5]\d")  # no number is written like the first
-_NO_UNITS = frozenset("in as at am pm ms an on".split())  # noqa: SIM905  (words, right behind a box)
 MAX_ANSWERS = 20
 MAX_SHOWN = 300  # characters of an answer in a score
 GOLD_TIMEOUT = 5.0  # seconds to read a gold answer at least, which is done once
@@ -247,12 +246,14 @@ class Accuracy(Verifier):
         return self._accepted(Gold(*read_gold(golds[0].answer.text.replace(".", ":"), None)), normal(text), rules)
 
     def _with_unit_behind(self, golds: Sequence[Gold], final: ExtractedAnswer, rules: Rules) -> Verdict | None:
-        """The verdict on a box with a number and the unit behind it, if any: ``\\boxed{45}`` radians for 45°."""
+        """The verdict on a box or bold number with the unit behind it, if any: ``\\boxed{45}`` radians for 45°."""
         if not final.unit or len(final.answers) != 1 or rules.notation == "strict":
             return None
         number = parse(final.answers[0]).content
-        unit = unit_in_english(final.unit) or _measure(final.unit)
-        if not isinstance(number, Number) or number.unit or unit is None or not any(map(_may_have_unit, golds)):
+        unit = factor_at_start(final.unit)
+        if unit is None and any(map(_may_have_unit, golds)):
+            unit = unit_in_english(final.unit) or measure_at_start(normal(final.unit))
+        if not isinstance(number, Number) or number.unit or unit is None:
             return None
         return self._first_accepted(golds, f"{final.answers[0]} {unit}", rules) or Verdict(False, "a different unit")
 
@@ -399,13 +400,6 @@ class Accuracy(Verifier):
 def _may_have_unit(gold: Gold) -> bool:
     """Whether a gold answer is more than a number without a unit."""
     return not isinstance(gold.answer.content, Number) or bool(gold.answer.content.unit)
-
-
-def _measure(text: str) -> str | None:
-    """The unit of measure that a text begins with, in letters that can be no other word: ``km``, ``radians``."""
-    word = re.split(r"[.,;:!?)]", text)[0]
-    names = read_unit(f" {word}", 0) if word not in _NO_UNITS else None
-    return word if names and (len(word) > 1 or word in "mghL") and all(is_measure(name) for name, _ in names) else None
 
 
 def _by_logic(gold: Gold, formula: Logic, text: str) -> Verdict:

@@ -14,6 +14,8 @@ from grpo_env.lazy_regex import lazy_compile
 
 from .currencies import SIGNS
 from .extract.statements import MONTH, UNSURE
+from .normal import normal
+from .units import measure_at_start
 
 MAX_LENGTH = 160
 MAX_LEAD = 12  # words before what is said
@@ -146,7 +148,8 @@ def _readings(gold: str, kind: str, text: str) -> Iterator[tuple[str, str, str]]
     """What a sentence may say, with what stands before and behind it."""
     if "$" in text and kind in ("number", "formula", "set", "tuple"):
         if (formula := _FORMULA.fullmatch(text)) and not _NO_RESULT.search(formula["lead"]):
-            yield formula["lead"], formula["rest"], formula["tail"]
+            unit = measure_at_start(normal(formula["tail"])) if kind in ("number", "formula") else None
+            yield formula["lead"], formula["rest"] + (rf"\text{{ {unit}}}" if unit else ""), formula["tail"]
         if kind != "number":
             return
     counted = _COUNTED.fullmatch(text) if kind == "number" else None

@@ -33,6 +33,7 @@ Unit: TypeAlias = tuple[tuple[str, int], ...]  # words in one spelling, each wit
 
 MAX_WORDS = 8
 MAX_DESCRIPTION = 20  # words
+MAX_MEASURE = 4  # words
 
 _POWER = r"(?:\s*(?:\^|\*\*)\s*(?:\{\s*(-?\d)\s*\}|(-?\d)))?"
 _DIRECTION = r"(?:(?:directed |due |to the )?(?:left|right|up|down|north|south|east|west)(?:wards?)?(?![A-Za-z]))"
@@ -90,6 +91,9 @@ _AXES = frozenset(axis for axis, _ in DIRECTIONS.values())
 _UNITS = frozenset(("unit", "units"))
 _CONTAINERS = frozenset("pair dozen box pack packet bag set bottle case bunch group row stack slice".split())  # noqa: SIM905
 _ACRONYM = lazy_compile(r"[A-Z]{2,}s")  # 12 CDs
+_FACTOR = lazy_compile(r"(?:per\s?cent|hundred|thousand|million|billion|trillion|dozen)(?![a-z])|\\?%")
+_AFTER_UNIT = lazy_compile(r"[,;:!?)$]|\.(?:\s|$)")
+_NO_MEASURES = frozenset("in as at am pm an on".split())  # noqa: SIM905  (words, right behind a value)
 _SIZES = frozenset(("long", "wide", "tall", "high", "deep", "thick", "apart"))  # 5 in long: inches
 
 
@@ -402,6 +406,28 @@ def _is_word(part: str) -> bool:
 def is_measure(name: str) -> bool:
     """Whether a name of a unit is surely one: ``kg`` and ``mW``, not ``apple``."""
     return name in MEASURES or name in SYMBOLS or name in LETTERS.values() or name in ("°", "%", "¢") or name in _MONEY
+
+
+def measure_at_start(text: str) -> str | None:
+    """The unit of measure that a text begins with, in words that can be nothing else: ``km``, ``square meters``.
+
+    A single letter is one if the text ends there, and m, g, h and L are where it goes on.
+    """
+    words = _AFTER_UNIT.split(text.lstrip(" \\,;:~"), maxsplit=1)[0].split()[:MAX_MEASURE]
+    for count in range(len(words), 0, -1):
+        unit = " ".join(words[:count])
+        if unit in _NO_MEASURES or (len(unit) == 1 and unit not in "mghL" and len(words) > 1):
+            continue
+        names = read_unit(f" {unit}", 0)
+        if names and all(is_measure(name) for name, _ in names):
+            return unit
+    return None
+
+
+def factor_at_start(text: str) -> str | None:
+    """What a number is multiplied by that a text begins with: ``percent``, ``million``."""
+    match = _FACTOR.match(text)
+    return match and match[0]
 
 
 def same_names(one: str, other: str) -> bool:
