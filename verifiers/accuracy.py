@@ -47,6 +47,7 @@ from .answers.rewordings import (
     shorter_gold,
 )
 from .answers.sentences import stated
+from .answers.sequences import is_in_another_order
 from .answers.structures import by_structure
 from .answers.translated import (
     may_be_translated,
@@ -192,6 +193,8 @@ class Accuracy(Verifier):
         failure: UnreadableError | None = None
         if fills_blanks_otherwise(golds[0].answer.text, final):
             return Verdict(False, "several different answers")
+        if self._is_in_another_order(golds, final):
+            return Verdict(False, "different elements")
         if any(map(may_be_translated, final.answers)):
             final = final._replace(answers=tuple(whole_amount(answer) or answer for answer in final.answers))
         try:
@@ -219,6 +222,13 @@ class Accuracy(Verifier):
         if failure:
             raise failure
         return verdict
+
+    def _is_in_another_order(self, golds: Sequence[Gold], final: ExtractedAnswer) -> bool:
+        """Whether the answer has the items of every gold answer in an order that matters, and in none of theirs."""
+        if len(final.answers) != 1 or not any(gold.kind in ("words", "code") for gold in golds):
+            return False
+        before = final.text[: final.end] if final.end else final.text
+        return all(is_in_another_order(gold.answer.text, final.answers[0], before) for gold in golds)
 
     def _translated(
         self, golds: Sequence[Gold], final: ExtractedAnswer, rules: Rules, is_marked: bool
