@@ -36,7 +36,10 @@ MAX_DESCRIPTION = 20  # words
 MAX_MEASURE = 4  # words
 
 _POWER = r"(?:\s*(?:\^|\*\*)\s*(?:\{\s*(-?\d)\s*\}|(-?\d)))?"
-_DIRECTION = r"(?:(?:directed |due |to the )?(?:left|right|up|down|north|south|east|west)(?:wards?)?(?![A-Za-z]))"
+_DIRECTION = (
+    r"(?:(?:directed |acting |pointing |due |straight |vertically |to the ){0,3}(?:(?:left|right|up|down|north|south|east"
+    r"|west)(?:wards?)?|(?:anti-?|counter-?)?clockwise|c?cw)(?![A-Za-z]))"
+)
 _FIRST = r"[A-Za-z\u00c0-\u00c4\u00c6-\u024f\u0400-\u04ff\u1e00-\u1eff]"
 _UNIT = lazy_compile(
     rf"\s*(?:\\cdot\s*|\*\s*|,\s*(?=per\b|{_DIRECTION}))?"
@@ -75,9 +78,12 @@ _INLINE_POWER = lazy_compile(
 _IN_ONE = lazy_compile(r"(\b(?:in|per|for|every) )one(?= [a-z])")
 _LONG_NAMES = {
     "parts per million": "ppm", "parts per billion": "ppb", "nautical mile": "nmi", "astronomical unit": "AU",
+    "map unit": "cM", "solar mass": "Msun", "solar masse": "Msun", "solar luminosity": "Lsun",
+    "solar luminositie": "Lsun", "solar radius": "Rsun", "solar radii": "Rsun",
     "electron volt": "eV", "fluid ounce": "floz", "fl oz": "floz", "fl. oz": "floz",
 }  # fmt: skip
 _LONG_NAME = lazy_compile(rf"\b({'|'.join(map(re.escape, _LONG_NAMES))})s?\b\.?", re.IGNORECASE)
+_SOLAR = lazy_compile(r"(?<![A-Za-z])([MLR])_\s?\{?\s?(?:\\odot|(?:\\text\{)?sun\}?)\s?\}?")
 _UNIT_HOURS = lazy_compile(r"(?<=watt|.amp)-(?=hours?\b)")
 _POINTS = lazy_compile(r"\s?\bpp\b")
 _JOINED = lazy_compile(r"\b(light|man|person) (?=(?:years?|hours?|days?)\b)")
@@ -86,7 +92,8 @@ _HYPHENATED = lazy_compile(r"-\s?(?=[A-Za-z]{3}|(?:cm|mm|km|kg|ft|in|lb|oz)\b)")
 _RAISED = {"square": 2, "squared": 2, "sq": 2, "cubic": 3, "cubed": 3, "cu": 3}
 _BEFORE = frozenset(("square", "sq", "cubic", "cu"))
 _PER = frozenset(("per", "/", "a", "an", "each", "every"))
-_FILLERS = frozenset(("of", "a", "an", "the", "in", "total", "each", "every", "all", "altogether", "us", "only"))
+_FILLERS = frozenset(("of", "a", "an", "the", "in", "total", "each", "every", "all", "altogether", "us", "only", "directed",
+                      "acting", "pointing", "due", "straight", "vertically"))
 _AXES = frozenset(axis for axis, _ in DIRECTIONS.values())
 _UNITS = frozenset(("unit", "units"))
 _CONTAINERS = frozenset("pair dozen box pack packet bag set bottle case bunch group row stack slice".split())  # noqa: SIM905
@@ -202,6 +209,8 @@ def read_unit(text: str, at: int, description: bool = False) -> Unit | None:
     if " " in text.strip():
         text = _LONG_NAME.sub(lambda match: _LONG_NAMES[match[1].lower()], with_codes(text))
         text = _JOINED.sub(r"\1-", text)
+    if "odot" in text or "sun" in text:
+        text = _SOLAR.sub(r"\1sun", text)
     if "-hour" in text:
         text = _UNIT_HOURS.sub(" ", text)
     if "-old" in text:  # 3-year-old
@@ -290,6 +299,8 @@ def _product(words: list[_Word], description: bool) -> dict[str, int] | None:
             unit[next(reversed(unit))] *= _RAISED[word.plain]
         else:
             power = sign * raised * (1 if word.power is None else word.power)
+            if word.plain in DIRECTIONS:  # of 5 m/s down
+                power = 1
             for name, exponent in _factors(word).items():
                 unit[name] = unit.get(name, 0) + power * exponent
             raised = 1
@@ -334,7 +345,7 @@ def _in_unit(word: _Word, following: _Word | None, description: bool, after_unit
         return word.text in LETTERS
     if word.text in SYMBOLS or word.text in COMPOUNDS or word.plain in COMPOUNDS:
         return True
-    if word.plain in _UNITS or word.plain in NAMES:
+    if word.plain in _UNITS or word.plain in NAMES or word.text in NAMES or word.plain in DIRECTIONS:
         return True
     if word.plain[0] in "°'\"":
         return True
