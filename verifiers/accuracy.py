@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, get_args
@@ -328,7 +327,7 @@ class Accuracy(Verifier):
         bracketed = gold.kind == "number" and is_below_zero(text)
         if gold.forms and not bracketed and len(text) <= MAX_CODE and has_same_form(gold.forms, plain(text)):
             return Verdict(True, "the same code")
-        if rules.notation == "flexible" and same_numeral(gold.answer.text, text):
+        if rules.notation == "flexible" and same_numeral(gold.answer.text, plain(text[:MAX_CODE])):
             return Verdict(True, "the same number")
         if gold.kind == "set" and self.brackets == "optional" and (listed := _in_square_brackets(gold.answer, text)):
             verdict = compare(*listed, rules)

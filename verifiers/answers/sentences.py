@@ -15,7 +15,7 @@ from grpo_env.lazy_regex import lazy_compile
 from .currencies import SIGNS
 from .extract.statements import MONTH, UNSURE
 from .normal import normal
-from .units import measure_at_start
+from .units import measure_at_start, read_unit
 
 MAX_LENGTH = 160
 MAX_LEAD = 12  # words before what is said
@@ -148,8 +148,11 @@ def _readings(gold: str, kind: str, text: str) -> Iterator[tuple[str, str, str]]
     """What a sentence may say, with what stands before and behind it."""
     if "$" in text and kind in ("number", "formula", "set", "tuple"):
         if (formula := _FORMULA.fullmatch(text)) and not _NO_RESULT.search(formula["lead"]):
-            unit = measure_at_start(normal(formula["tail"])) if kind in ("number", "formula") else None
-            yield formula["lead"], formula["rest"] + (rf"\text{{ {unit}}}" if unit else ""), formula["tail"]
+            tail = formula["tail"]
+            unit = measure_at_start(normal(tail)) if kind in ("number", "formula") else None
+            if unit and read_unit(f" {tail.strip()}", 0):  # dollars per share
+                tail = ""
+            yield formula["lead"], formula["rest"] + (rf"\text{{ {unit}}}" if unit else ""), tail
         if kind != "number":
             return
     counted = _COUNTED.fullmatch(text) if kind == "number" else None

@@ -61,11 +61,12 @@ _OPPOSITES = "|".join(
     )
 )  # fmt: skip
 _ORDERED = lazy_compile(
-    r"\bin (?:the |an? |its |their )?(?:(?!no\b|any\b|alphabetical\b|either\b|random\b)[a-z]+ ){0,2}(?:order|sequence)\b"
-    r"(?! to\b| that\b)"
+    r"\bin (?:the |an? |its |their )?(?:(?!no\b|any\b|alphabetical\b|either\b|random\b)[a-z]+ ){0,2}"
+    r"(?:order|sequence)\b(?! to\b| that\b)"
     r"|\b(?:order|sequence|ranking) (?:of (?:[a-z]+ ){1,4})?(?:is|from|would be|must be|will be)\b"
     r"|\b(?:order|sequence|ranking)\W{0,4}:|\bchronological"
-    r"|\b(?:ascending|descending|increasing|decreasing) order\b|\b(?:ranked|arranged|sorted|ordered)(?: by| from| according|:)"
+    r"|\b(?:ascending|descending|increasing|decreasing) order\b"
+    r"|\b(?:ranked|arranged|sorted|ordered)(?: by| from| according|:)"
     rf"|\bfrom (?:the )?{_EXTREME}\b[^.\n]{{0,40}}? to (?:the )?{_EXTREME}\b"
     rf"|\bfrom (?:the )?(?:{_OPPOSITES})|\bfrom the (?:inside|outside|top|bottom|ground)\b",
     re.IGNORECASE,

@@ -37,8 +37,8 @@ MAX_MEASURE = 4  # words
 
 _POWER = r"(?:\s*(?:\^|\*\*)\s*(?:\{\s*(-?\d)\s*\}|(-?\d)))?"
 _DIRECTION = (
-    r"(?:(?:directed |acting |pointing |due |straight |vertically |to the ){0,3}(?:(?:left|right|up|down|north|south|east"
-    r"|west)(?:wards?)?|(?:anti-?|counter-?)?clockwise|c?cw)(?![A-Za-z]))"
+    r"(?:(?:directed |acting |pointing |due |straight |vertically |to the ){0,3}"
+    r"(?:(?:left|right|up|down|north|south|east|west)(?:wards?)?|(?:anti-?|counter-?)?clockwise|c?cw)(?![A-Za-z]))"
 )
 _FIRST = r"[A-Za-z\u00c0-\u00c4\u00c6-\u024f\u0400-\u04ff\u1e00-\u1eff]"
 _UNIT = lazy_compile(
@@ -92,8 +92,28 @@ _HYPHENATED = lazy_compile(r"-\s?(?=[A-Za-z]{3}|(?:cm|mm|km|kg|ft|in|lb|oz)\b)")
 _RAISED = {"square": 2, "squared": 2, "sq": 2, "cubic": 3, "cubed": 3, "cu": 3}
 _BEFORE = frozenset(("square", "sq", "cubic", "cu"))
 _PER = frozenset(("per", "/", "a", "an", "each", "every"))
-_FILLERS = frozenset(("of", "a", "an", "the", "in", "total", "each", "every", "all", "altogether", "us", "only", "directed",
-                      "acting", "pointing", "due", "straight", "vertically"))
+_FILLERS = frozenset(
+    (
+        "of",
+        "a",
+        "an",
+        "the",
+        "in",
+        "total",
+        "each",
+        "every",
+        "all",
+        "altogether",
+        "us",
+        "only",
+        "directed",
+        "acting",
+        "pointing",
+        "due",
+        "straight",
+        "vertically",
+    )
+)
 _AXES = frozenset(axis for axis, _ in DIRECTIONS.values())
 _UNITS = frozenset(("unit", "units"))
 _CONTAINERS = frozenset("pair dozen box pack packet bag set bottle case bunch group row stack slice".split())  # noqa: SIM905
