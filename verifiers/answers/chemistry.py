@@ -13,7 +13,8 @@ from typing import NamedTuple
 from grpo_env.lazy_regex import lazy_compile
 
 from .codes import is_chemical
-from .compound_names import formula_of
+from .compound_names import formula_of, ion_of, symbol_of
+from .elements import NUMBERS
 
 MAX_LENGTH = 200
 MAX_FACTORS = 12
@@ -178,7 +179,7 @@ def inorganic(text: str) -> str | None:
     """``K2Cr2O7`` of potassium dichromate, and of ``K2Cr2O7 (potassium dichromate)``."""
     if len(text) > MAX_LENGTH:
         return None
-    if formula := formula_of(text):
+    if formula := formula_of(text) or ion_of(text) or symbol_of(text):
         return formula
     if match := _NAME_AND_FORMULA.fullmatch(text):
         one, other = match.groups()
@@ -187,7 +188,7 @@ def inorganic(text: str) -> str | None:
                 return formula_of(name)
         return None
     is_formula = is_chemical(text) and _FORMULA.search(text) and not _PHASE.search(text)
-    return _SIGNS.sub("", text) if is_formula else None
+    return _SIGNS.sub("", _SIGN_FIRST.sub(r"^\2\1", text)) if is_formula else None
 
 
 def complex_ion(text: str) -> str | None:
@@ -197,6 +198,8 @@ def complex_ion(text: str) -> str | None:
         return None
     inner = _SIGNS.sub("", match["inner"])
     metal, *ligands = _LIGAND.findall(inner)
+    if metal.rstrip("0123456789") not in NUMBERS or not re.search(r"[\d(]", inner):  # [ABC]
+        return None
     if len(ligands) < 2 or "".join((metal, *ligands)) != inner:
         return None
     outer = [_SIGNS.sub("", match[side]) for side in ("before", "after")]

@@ -11,7 +11,7 @@ from math import lcm
 
 from grpo_env.lazy_regex import lazy_compile
 
-from .elements import SYMBOLS
+from .elements import NUMBERS, SYMBOLS
 from .number_words import roman_value
 
 MAX_LENGTH = 60
@@ -48,6 +48,10 @@ _COUNTS = {
 }  # fmt: skip
 _COUNT = "|".join(_COUNTS)
 _CATION = lazy_compile(r"(?P<metal>[a-z]{3,14}) ?(?:\((?P<roman>VIII|VII|VI|V|IV|III|II|I)\))? (?P<anion>[a-z ]{5,20})")
+_ION = lazy_compile(
+    r"(?:the )?(?:(?P<metal>[a-z]{3,14}) ?\((?P<roman>VIII|VII|VI|V|IV|III|II|I)\)(?: ions?| cation)?"
+    r"|(?P<ion>[a-z ]{4,20}?) (?:ions?|cation|anion))"
+)
 _COVALENT = lazy_compile(
     rf"(?P<first>(?:{_COUNT})?)(?P<element>[a-z]{{3,12}}) (?P<second>{_COUNT})(?P<anion>[a-z]{{5,8}})"
 )
@@ -66,6 +70,26 @@ def formula_of(name: str) -> str | None:
         count = _COUNTS[hydrate["count"]]
         return f"{salt}·{count if count > 1 else ''}H2O" if salt else None
     return _OTHERS.get(name) or _ionic(name) or _covalent(name)
+
+
+def ion_of(name: str) -> str | None:
+    """``Fe3+`` of iron(III), ``SO42-`` of sulfate ion; ``None`` for any other text."""
+    match = _ION.fullmatch(name[:1].lower() + name[1:].replace("sulph", "sulf")) if len(name) <= MAX_LENGTH else None
+    if match is None:
+        return None
+    if match["roman"]:
+        symbol, charge, sign = SYMBOLS.get(match["metal"], ""), roman_value(match["roman"]), "+"
+    elif anion := _ANIONS.get(match["ion"]):
+        symbol, charge, sign = *anion, "-"
+    else:
+        symbol, charge, sign = *_CATIONS.get(match["ion"], ("", 0)), "+"
+    return f"{symbol}{charge if charge > 1 else ''}{sign}" if symbol else None
+
+
+def symbol_of(name: str) -> str | None:
+    """``Cu`` of copper and of ``Cu``; ``None`` for other texts and for symbols of one letter, which may be choices."""
+    symbol = SYMBOLS.get(name.lower(), name)
+    return symbol if len(symbol) == 2 and symbol in NUMBERS else None
 
 
 def _ionic(name: str) -> str | None:

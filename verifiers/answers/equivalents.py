@@ -116,6 +116,7 @@ _NAMED_GROWTH = lazy_compile(
     rf"|(?P<behind>(?:\\[A-Za-z]+|[OΘΩo]) ?\([^()]{{1,60}}\)){_OF_TIME},? \(?(?P<gloss>{_GROWTH_NAME}){_OF_TIME}\)?",
     re.IGNORECASE,
 )
+_ONLY_NAMED_GROWTH = lazy_compile(rf"({_GROWTH_NAME}){_OF_TIME}", re.IGNORECASE)
 _LOGARITHM = lazy_compile(r"\\?(?:log(?:_?\{?(?:2|10)\}?(?![\d.]))?|ln|lg)(?![a-z])")
 _CALL = lazy_compile(r"[^'\"]*[\[({=].*")
 _SIGNED = lazy_compile(
@@ -374,6 +375,8 @@ def _place(text: str) -> str | None:
 
 def _growth(text: str) -> str | None:
     r"""``O(n log n)``, ``O(nlogn)``, ``O(n\log_2 n)`` and ``O(n\ln n)``, which differ in a factor."""
+    if only := _ONLY_NAMED_GROWTH.fullmatch(text):
+        return f"O{_NAMES_OF_GROWTH[only[1].lower()][0]}"
     named = _NAMED_GROWTH.fullmatch(text)
     text = (named["before"] or named["behind"]) if named else text
     if not _GROWTH.fullmatch(text):

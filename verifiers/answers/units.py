@@ -442,12 +442,12 @@ def is_measure(name: str) -> bool:
 def measure_at_start(text: str) -> str | None:
     """The unit of measure that a text begins with, in words that can be nothing else: ``km``, ``square meters``.
 
-    A single letter is one if the text ends there, and m, g, h and L are where it goes on.
+    A small letter is one if the text ends there, and m, g and h are where it goes on.
     """
     words = _AFTER_UNIT.split(text.lstrip(" \\,;:~"), maxsplit=1)[0].split()[:MAX_MEASURE]
     for count in range(len(words), 0, -1):
         unit = " ".join(words[:count])
-        if unit in _NO_MEASURES or (len(unit) == 1 and unit not in "mghL" and len(words) > 1):
+        if unit in _NO_MEASURES or (len(unit) == 1 and unit not in "mgh" and unit.islower() and len(words) > 1):
             continue
         names = read_unit(f" {unit}", 0)
         if names and all(is_measure(name) for name, _ in names):

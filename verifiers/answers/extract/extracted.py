@@ -46,7 +46,7 @@ _SUCCESS = lazy_compile(rf"\A(?:{_SIGN}\s?){{1,5}}\s?|\s?(?:\s?{_SIGN}){{1,5}}\Z
 # \boxed{45}$ radians, $\\boxed{5}\\ \\text{cm}$, **5** square meters
 _UNIT = lazy_compile(
     r"(?:\\[,;: ]|~|\}|\$\$?|\\\)|\\\]|\*\*|\s){0,6}(?:\\(?:text|mathrm)\{\s?)?"
-    r"(?P<unit>(?:(?:square|cubic|sq\.?|cu\.?)\s)?[^\W\d_][^\s$}{\\]{0,30}(?:\sper\s[a-z]{1,12})?|°\s?[CF]?|\\?%)"
+    r"(?P<unit>[^\W\d_](?:[^$}{\\\n^]|\^\{?-?\d\}?){0,40}|°\s?[CF]?|\\?%)"
 )
 
 

@@ -37,9 +37,9 @@ _PAIR_OF_DECIMALS = lazy_compile(
 _SPAN_OF_DECIMALS = lazy_compile(
     r"(?:from |(?P<between>between ))?(?P<low>-?\d{1,9}\.\d{1,9}) (?(between)and|to) (?P<high>-?\d{1,9}\.\d{1,9})"
 )
-# of a confidence interval, open or closed
+# of a confidence interval of a mean, open or closed
 _AROUND_PARAMETER = lazy_compile(
-    r"(?P<low>-?\d{1,9}\.\d{1,9})\s?(?:<|\\leq?)\s?(?:\\(?:mu|sigma|pi|theta|beta|lambda)|p|\\beta_1)(?:_\w)?"
+    r"(?P<low>-?\d{1,9}\.\d{1,9})\s?(?:<|\\leq?)\s?\\mu"
     r"\s?(?:<|\\leq?)\s?(?P<high>-?\d{1,9}\.\d{1,9})"
 )
 _INTERVAL = lazy_compile(r"<|\\leq?(?![a-z])|\u2264|\\pm|\u00b1|\+/-| to | and ")
