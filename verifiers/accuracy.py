@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, get_args
@@ -47,20 +46,20 @@ from .answers.rewordings import (
     shorter_gold,
 )
 from .answers.sentences import stated
+from .answers.sequences import is_in_another_order
 from .answers.structures import by_structure
 from .answers.translated import (
     may_be_translated,
     unit_in_english,
     whole_amount,
 )
-from .answers.units import is_measure, read_unit
+from .answers.units import factor_at_start, measure_at_start
 
 Unevaluated = Literal["wrong", "correct"]
 Brackets = Literal["optional", "required"]
 
 _AS_TEXT = (Code, Date, JsonText)  # what is compared as it is written
 _TIME_WITH_POINT = lazy_compile(r"(?:0\d|1[3-9]|2[0-3])\.[0-5]\d")  # no number is written like the first
-_NO_UNITS = frozenset("in as at am pm ms an on".split())  # noqa: SIM905  (words, right behind a box)
 MAX_ANSWERS = 20
 MAX_SHOWN = 300  # characters of an answer in a score
 GOLD_TIMEOUT = 5.0  # seconds to read a gold answer at least, which is done once
@@ -193,6 +192,8 @@ class Accuracy(Verifier):
         failure: UnreadableError | None = None
         if fills_blanks_otherwise(golds[0].answer.text, final):
             return Verdict(False, "several different answers")
+        if self._is_in_another_order(golds, final):
+            return Verdict(False, "different elements")
         if any(map(may_be_translated, final.answers)):
             final = final._replace(answers=tuple(whole_amount(answer) or answer for answer in final.answers))
         try:
@@ -221,6 +222,13 @@ class Accuracy(Verifier):
             raise failure
         return verdict
 
+    def _is_in_another_order(self, golds: Sequence[Gold], final: ExtractedAnswer) -> bool:
+        """Whether the answer has the items of every gold answer in an order that matters, and in none of theirs."""
+        if len(final.answers) != 1 or not any(gold.kind in ("words", "code") for gold in golds):
+            return False
+        before = final.text[: final.end] if final.end else final.text
+        return all(is_in_another_order(gold.answer.text, final.answers[0], before) for gold in golds)
+
     def _translated(
         self, golds: Sequence[Gold], final: ExtractedAnswer, rules: Rules, is_marked: bool
     ) -> Verdict | None:
@@ -247,12 +255,14 @@ class Accuracy(Verifier):
         return self._accepted(Gold(*read_gold(golds[0].answer.text.replace(".", ":"), None)), normal(text), rules)
 
     def _with_unit_behind(self, golds: Sequence[Gold], final: ExtractedAnswer, rules: Rules) -> Verdict | None:
-        """The verdict on a box with a number and the unit behind it, if any: ``\\boxed{45}`` radians for 45°."""
+        """The verdict on a box or bold number with the unit behind it, if any: ``\\boxed{45}`` radians for 45°."""
         if not final.unit or len(final.answers) != 1 or rules.notation == "strict":
             return None
         number = parse(final.answers[0]).content
-        unit = unit_in_english(final.unit) or _measure(final.unit)
-        if not isinstance(number, Number) or number.unit or unit is None or not any(map(_may_have_unit, golds)):
+        unit = factor_at_start(final.unit)
+        if unit is None and any(map(_may_have_unit, golds)):
+            unit = unit_in_english(final.unit) or measure_at_start(normal(final.unit))
+        if not isinstance(number, Number) or number.unit or unit is None:
             return None
         return self._first_accepted(golds, f"{final.answers[0]} {unit}", rules) or Verdict(False, "a different unit")
 
@@ -317,7 +327,7 @@ class Accuracy(Verifier):
         bracketed = gold.kind == "number" and is_below_zero(text)
         if gold.forms and not bracketed and len(text) <= MAX_CODE and has_same_form(gold.forms, plain(text)):
             return Verdict(True, "the same code")
-        if rules.notation == "flexible" and same_numeral(gold.answer.text, text):
+        if rules.notation == "flexible" and same_numeral(gold.answer.text, plain(text[:MAX_CODE])):
             return Verdict(True, "the same number")
         if gold.kind == "set" and self.brackets == "optional" and (listed := _in_square_brackets(gold.answer, text)):
             verdict = compare(*listed, rules)
@@ -399,13 +409,6 @@ class Accuracy(Verifier):
 def _may_have_unit(gold: Gold) -> bool:
     """Whether a gold answer is more than a number without a unit."""
     return not isinstance(gold.answer.content, Number) or bool(gold.answer.content.unit)
-
-
-def _measure(text: str) -> str | None:
-    """The unit of measure that a text begins with, in letters that can be no other word: ``km``, ``radians``."""
-    word = re.split(r"[.,;:!?)]", text)[0]
-    names = read_unit(f" {word}", 0) if word not in _NO_UNITS else None
-    return word if names and (len(word) > 1 or word in "mghL") and all(is_measure(name) for name, _ in names) else None
 
 
 def _by_logic(gold: Gold, formula: Logic, text: str) -> Verdict:

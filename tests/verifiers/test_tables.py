@@ -122,6 +122,7 @@ def check_accuracy(row: dict[str, Any]) -> None:
         "school",
         "sciences",
         "sciences_2",
+        "sciences_3",
         "short_daily",
         "spans",
         "spreadsheets",

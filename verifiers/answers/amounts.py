@@ -25,6 +25,7 @@ _RANGE = lazy_compile(
     r" ?(?:--?|\b(?:to|until|till|through)|(?(between)\band|(?!))) ?"
     rf"(?P<sign>(?:{SIGN})?)(?P<high>{_NUMBER})[ -]?(?P<unit>(?:{_UNIT})?)"
 )
+_IN_DAYS = lazy_compile(rf"(?P<number>{_NUMBER}) (?P<unit>d|days?|h|hours?)")
 _BARE_RANGE = lazy_compile(r"\d[\d.,]* ?(?:-|\u2013|to) ?\d[\d.,]*")
 _AGED = lazy_compile(
     r"(?:(?:people )?age[sd]? |the age group )(?P<range>\S+ ?\S* ?\S+?)(?: years(?: old)?)?"
@@ -283,8 +284,17 @@ def variance(text: str) -> str | None:
     return f"{match['amount'].replace(',', '').removesuffix('.00')} {'F' if is_favorable else 'U'}"
 
 
+def _in_days(text: str) -> str | None:
+    """``27.3 d`` and ``27.3 days``, ``48 h`` and ``2 d``."""
+    match = _IN_DAYS.fullmatch(text)
+    if match is None:
+        return None
+    return str(Fraction(match["number"].replace(",", "")) / (24 if match["unit"].startswith("h") else 1))
+
+
 AMOUNTS = (
     variance,
+    _in_days,
     _range,
     change,
     _draw,

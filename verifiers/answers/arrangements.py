@@ -6,6 +6,7 @@ Each function reads one form, and returns ``None`` for any other text. Texts are
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from itertools import pairwise
 
 from grpo_env.lazy_regex import lazy_compile
@@ -92,7 +93,7 @@ def chords(text: str) -> str | None:
 def acidity(text: str) -> str | None:
     """``pH 7.4`` and ``7.4 pH``."""
     match = _ACIDITY.fullmatch(text)
-    return match and (match[1] or match[2])
+    return match and str(Fraction(match[1] or match[2]))
 
 
 def dose(text: str) -> str | None:

@@ -1,4 +1,5 @@
-r"""Chemistry beside formulas: products of concentrations, names of organic compounds.
+# ruff: noqa: RUF001, RUF002  (Greek letters)
+r"""Chemistry beside formulas: products of concentrations, names of compounds, ligands of complexes.
 
 Each function reads one form, and returns ``None`` for any other text. Texts are in the spelling of ``codes.plain``.
 """
@@ -12,6 +13,8 @@ from typing import NamedTuple
 from grpo_env.lazy_regex import lazy_compile
 
 from .codes import is_chemical
+from .compound_names import formula_of, ion_of, symbol_of
+from .elements import NUMBERS
 
 MAX_LENGTH = 200
 MAX_FACTORS = 12
@@ -30,6 +33,14 @@ _SIGNS = lazy_compile(r"[_^{}\s]")
 _AND = lazy_compile(r"\s?,\s(?:and\s)?|\s?;\s?|\sand\s|\s[&+]\s")
 _FORMULA = lazy_compile(r"[A-Z]\w*[A-Z\d]|\d?[-+]\Z|[A-Z]\w*[)(]")  # no single element
 _PHASE = lazy_compile(r"\((?:s|l|g|aq)\)\Z")
+_NAME_AND_FORMULA = lazy_compile(r"([^(),]+?)(?:,| \()\s?((?:[^(),]|\([^()]*\))+?)\)?")
+_COMPLEX = lazy_compile(r"(?P<before>[^\[\]]{0,20})\[(?P<inner>[A-Z][^\[\]]{2,40})\](?P<after>[^\[\]]{0,20})")
+_LIGAND = lazy_compile(r"\([^()]+\)\d*|[A-Z][a-z]?\d*")
+_COUNTED_BONDS = lazy_compile(r"(\d{1,3}) \\?(sigma|pi|σ|π)")
+_BONDS = lazy_compile(
+    r"\d{1,3} \\?(?:sigma|σ)(?: bonds?)?(?:,? and |, | \+ |; )\d{1,3} \\?(?:pi|π)(?: bonds?)?"
+    r"|\d{1,3} \\?(?:pi|π)(?: bonds?)?(?:,? and |, | \+ |; )\d{1,3} \\?(?:sigma|σ)(?: bonds?)?"
+)
 _SIGN_FIRST = lazy_compile(r"\^([+-])(\d)\Z")  # Fe^+3
 
 _STEM = "(?:meth|eth|prop|but|pent|hex|hept|oct|non|dec)"
@@ -39,6 +50,16 @@ _SUFFIX_LOCANT = lazy_compile(
 )
 _ORGANIC = lazy_compile(rf"(?=.*\d)(?=.*{_STEM})[\dA-Za-z(),' -]{{5,80}}")
 _HYPHEN = lazy_compile(r"(?<=[a-z])[- ](?=[a-z])(?!acid)")
+_HALO = "(?:chloro|bromo|fluoro|iodo)"
+_WITHOUT_LOCANTS = lazy_compile(
+    rf"(?:methyl|{_HALO})?(?:cyclo)?{_STEM}(?:ane?|ene?|yne?)?(?:{_GROUP}|oic acid)?", re.IGNORECASE
+)
+# Locants that can be no others: 2-butanone, 1-propene, 2-methylpropane, 1-chloroethane
+_FORCED = lazy_compile(
+    rf"\A1-(?=(?:meth|eth)(?:an|en|yn)(?:e|{_GROUP})\Z|{_HALO}(?:meth|eth)ane\Z|prop[ey]ne\Z"
+    rf"|{_STEM}an(?:al|oic acid)\Z|(?:methyl|{_HALO})?cyclo{_STEM}ane\Z|cyclo{_STEM}(?:ene|an(?:ol|one|amine))\Z)"
+    r"|\A2-(?=(?:prop|but)anone\Z|methyl(?:propane|butane|-?(?:1-)?propene)\Z)|(?<=\A2-methyl)-?1-(?=propene\Z)"
+)
 _CENTER = lazy_compile(r"\A\((?P<locant>\d)(?P<sign>[RSEZ])\)-")
 
 
@@ -137,9 +158,9 @@ def _closing(text: str, at: int) -> int:
 
 
 def compound(text: str) -> str | None:
-    """``2-butanol`` of ``butan-2-ol``, ``2-methylbutane`` of ``2-methyl-butane``, ``(R)-…`` of ``(2R)-butan-2-ol``."""
+    """``2-butanol`` of ``butan-2-ol``, ``(R)-…`` of ``(2R)-butan-2-ol``, ``butanone`` of ``butan-2-one``."""
     if not _ORGANIC.fullmatch(text):
-        return None
+        return text.lower() if _WITHOUT_LOCANTS.fullmatch(text) else None
     text = re.sub(r"\s?-\s?", "-", text)
     descriptor, name = ("", text)
     if match := re.match(r"\((?:\d?[RSEZ](?:,\d?[RSEZ])*)\)-", text):
@@ -147,15 +168,56 @@ def compound(text: str) -> str | None:
     name = _HYPHEN.sub("", name[:1].lower() + name[1:])
     if suffix := _SUFFIX_LOCANT.search(name):
         name = f"{name[: suffix.start()]}-{suffix['locants']}-{suffix['stem']}{suffix['suffix']}".lstrip("-")
+    name = _FORCED.sub("", name)
     center = _CENTER.match(descriptor)
     if center and re.findall(r"\d", name) == [center["locant"]]:
         descriptor = f"({center['sign']})-"
     return descriptor + name
 
 
+def inorganic(text: str) -> str | None:
+    """``K2Cr2O7`` of potassium dichromate, and of ``K2Cr2O7 (potassium dichromate)``."""
+    if len(text) > MAX_LENGTH:
+        return None
+    if formula := formula_of(text) or ion_of(text) or symbol_of(text):
+        return formula
+    if match := _NAME_AND_FORMULA.fullmatch(text):
+        one, other = match.groups()
+        for name, formula in ((one, other), (other, one)):
+            if formula_of(name) == _SIGNS.sub("", formula):
+                return formula_of(name)
+        return None
+    is_formula = is_chemical(text) and _FORMULA.search(text) and not _PHASE.search(text)
+    return _SIGNS.sub("", _SIGN_FIRST.sub(r"^\2\1", text)) if is_formula else None
+
+
+def complex_ion(text: str) -> str | None:
+    """``[CoCl(NH3)5]Cl2`` and ``[Co(NH3)5Cl]Cl2``: the metal, and its ligands in any order."""
+    match = _COMPLEX.fullmatch(text) if len(text) <= MAX_LENGTH else None
+    if match is None:
+        return None
+    inner = _SIGNS.sub("", match["inner"])
+    metal, *ligands = _LIGAND.findall(inner)
+    if metal.rstrip("0123456789") not in NUMBERS or not re.search(r"[\d(]", inner):  # [ABC]
+        return None
+    if len(ligands) < 2 or "".join((metal, *ligands)) != inner:
+        return None
+    outer = [_SIGNS.sub("", match[side]) for side in ("before", "after")]
+    return f"{outer[0]}[{metal}{''.join(sorted(ligands))}]{outer[1]}"
+
+
+def bonds(text: str) -> str | None:
+    """``3 sigma bonds and 2 pi bonds``, ``2 π and 3 σ bonds``: how many of each."""
+    if len(text) > MAX_LENGTH or not _BONDS.fullmatch(text):
+        return None
+    counts = {name: count for count, name in _COUNTED_BONDS.findall(text)}
+    return f"{counts.get('sigma') or counts.get('σ')} sigma, {counts.get('pi') or counts.get('π')} pi"
+
+
 def species(text: str) -> str | None:
     """``Cl^-, Na^+`` of ``Na^+ and Cl^-``: two or more ions or compounds in any order."""
     parts = _AND.split(text.removeprefix("both ").removeprefix("Both ")) if len(text) <= MAX_LENGTH else []
+    parts = [formula_of(part) or part for part in parts]
     if not 1 < len(parts) <= MAX_FACTORS or not all(_FORMULA.search(part) and is_chemical(part) for part in parts):
         return None
     return ", ".join(sorted(_PHASE.sub("", _SIGNS.sub("", _SIGN_FIRST.sub(r"^\2\1", part))) for part in parts))

@@ -36,7 +36,7 @@ from grpo_env.lazy_regex import lazy_compile
 
 from .algebra import ALGEBRA, TimeLimit, UnreadableError
 from .codes import plain, same_code
-from .conversion import converted, in_moles
+from .conversion import are_whole_degrees, converted, in_moles
 from .dates import Date, read_date, same_date
 from .intervals import INFINITIES, real_set
 from .json_value import JsonError, answered_json, equal_json
@@ -282,7 +282,7 @@ def _converted(gold: Number, answer: Number, rules: Rules) -> Verdict | None:
     number = converted(answer, gold.unit)
     if number is None:
         return None
-    is_close = number.value == gold.value or rules.close(gold.value, number.value)
+    is_close = number.value == gold.value or rules.close(gold.value, number.value) or are_whole_degrees(gold, answer)
     return Verdict(True, "the same quantity") if is_close else None
 
 

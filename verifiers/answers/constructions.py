@@ -45,13 +45,16 @@ _NO_HEADS = frozenset(
 """Nouns with other endings of actions: a consumption function is no function of consumption."""
 
 _CURVE = r"(?:the )?(?P<subject>(?:[a-z-]{2,15} ){0,2}(?:curve|demand|supply))"
+_EQUILIBRIUM = r"(?:the )?(?:reaction|equilibrium(?: position)?|position of (?:the )?equilibrium)"
 _SIDE = r"(?:right|left|up|down)"
 _SHIFTS = lazy_compile(
-    rf"(?:{_CURVE} )?(?:will |would )?(?:shift(?:s|ed)?|moves?) (?:to the )?(?P<behind>{_SIDE})(?:wards?)?",
+    rf"(?:(?:{_CURVE}|{_EQUILIBRIUM}) )?"
+    rf"(?:will |would )?(?:shift(?:s|ed)?|moves?) (?:to the )?(?P<behind>{_SIDE})(?:wards?)?",
     re.IGNORECASE,
 )
 _SHIFT_OF = lazy_compile(
-    rf"(?:there (?:is|will be) )?(?:an? |the )?(?:(?P<before>{_SIDE})ward )?shift(?: (?:of|in) {_CURVE})?"
+    rf"(?:there (?:is|will be) )?(?:an? |the )?(?:(?P<before>{_SIDE})ward )?shift"
+    rf"(?: (?:of|in) (?:{_CURVE}|{_EQUILIBRIUM}))?"
     rf"(?(before)| to the (?P<behind>{_SIDE}))",
     re.IGNORECASE,
 )

@@ -102,6 +102,18 @@ mM 1 mol m -3
 uM 1/1000 mol m -3
 nM 1/1000000 mol m -3
 byte 8 bit
+kib 8192 bit
+mib 8388608 bit
+gib 8589934592 bit
+tib 8796093022208 bit
+kpc 1000 parsec
+Mpc 1000000 parsec
+arcmin 60 arcsec
+mas 1/1000 arcsec
+kDa 1000 Da
+mmHg 2533125/19 g m -1 s -2
+ppm 1000 ppb
+Bq 1 s -1
 $ 100 $cent
 € 100 €cent
 """
@@ -160,6 +172,15 @@ def converted(number: Number, unit: Unit) -> Number | None:
     return replace(number, value=number.value * one.factor / other.factor, unit=unit, also=())
 
 
+def are_whole_degrees(one: Number, other: Number) -> bool:
+    """Whether two temperatures are whole degrees that round to each other: 298 K and 25 °C."""
+    letters = {name for number in (one, other) for name, power in number.unit if (name, power) != ("°", 1)}
+    if letters != {"K", "C"} or not (_scale(one.unit) and _scale(other.unit)):
+        return False
+    kelvin, celsius = (one.value, other.value) if ("K", 1) in one.unit else (other.value, one.value)
+    return celsius.denominator == 1 and kelvin == celsius + 273
+
+
 def in_moles(answer: ParsedAnswer) -> Number | None:
     """``0.25 M`` as 0.25 mol/L, ``0.25 M/s`` as 0.25 mol/(L s); ``None`` for other answers."""
     text = answer.right_side or answer.text
@@ -195,7 +216,7 @@ def _decided(unit: Unit, other: Unit) -> Unit:
         unit = tuple(("K" if name == "C" else name, power) for name, power in unit if name != "°")
     money = next((sign for sign in ("$", "€") if sign in names), "$")
     is_weight = not names & {"£", "pound"}
-    spelled = {"¢": f"{money}cent", "pound": "lb" if is_weight else "pound"}
+    spelled = {"¢": f"{money}cent", "pound": "lb" if is_weight else "pound", "pc": "parsec"}
     return tuple((spelled.get(name, name), power) for name, power in unit)
 
 

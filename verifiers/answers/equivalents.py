@@ -15,7 +15,16 @@ from grpo_env.lazy_regex import lazy_compile
 
 from .amounts import AMOUNTS, points
 from .arrangements import ARRANGEMENTS
-from .chemistry import Concentrations, compound, concentrations, same_concentrations, species
+from .chemistry import (
+    Concentrations,
+    bonds,
+    complex_ion,
+    compound,
+    concentrations,
+    inorganic,
+    same_concentrations,
+    species,
+)
 from .chess import Moves, read_moves, same_moves
 from .clock import in_figures, read_time
 from .codes import numbered, signed
@@ -59,6 +68,15 @@ _NETWORK = lazy_compile(
     rf"(?P<mask>255(?:\.\d{{1,3}}){{3}}|0\.0\.0\.0)\)?",
     re.IGNORECASE,
 )
+_MASK_AND_LENGTH = lazy_compile(
+    rf"(?P<mask>{_IPV4}),? \(?(?:or |CIDR )?/(?P<length_>\d{{1,2}})\)?"
+    rf"|/(?P<length>\d{{1,2}}),? \(?(?:or )?(?P<mask_>{_IPV4})\)?"
+)
+_PORT = lazy_compile(
+    r"(?:the )?(?:(?P<before>TCP|UDP|SCTP)(?: ?/ ?| port | )(?P<first>\d{1,5})"
+    r"|(?:port )?(?P<last>\d{1,5})(?: ?/ ?| ?\(| )(?P<behind>TCP|UDP|SCTP)\)?)",
+    re.IGNORECASE,
+)
 _GROUPED = lazy_compile(r"(?=.*\d)(?=.*[A-Z])(?:[A-Z0-9]{2,6}(?: [A-Z0-9]{1,6}){2,11}|[A-Z0-9]{10,40})")
 _HEX_COLOR = lazy_compile(r"#([0-9A-Fa-f]{6})")
 _RGB = lazy_compile(r"rgb ?\(? ?(\d{1,3}), ?(\d{1,3}), ?(\d{1,3}) ?\)?", re.IGNORECASE)
@@ -87,7 +105,7 @@ _MOMENT = lazy_compile(
 _ROW = lazy_compile(r"\d{1,2}(?:-\d{1,2}){3,}|\d{1,2}(?:, ?\d{1,2}){3,}")
 _GROWTH = lazy_compile(r"(?:\\(?:Theta|Omega|mathcal\{O\})|[OΘΩo]) ?\(.{1,60}\)")
 _NAMES_OF_GROWTH = {
-    "constant": ("(1)",), "logarithmic": ("(logn)",), "linear": ("(n)", "(m+n)", "(n+m)"),
+    "constant": ("(1)",), "logarithmic": ("(logn)",), "linear": ("(n)", "(m+n)"),
     "linearithmic": ("(nlogn)",), "quadratic": ("(n^2)",), "cubic": ("(n^3)",), "exponential": ("(2^n)",),
 }  # fmt: skip
 _GROWTH_NAME = "|".join(_NAMES_OF_GROWTH)
@@ -98,6 +116,7 @@ _NAMED_GROWTH = lazy_compile(
     rf"|(?P<behind>(?:\\[A-Za-z]+|[OΘΩo]) ?\([^()]{{1,60}}\)){_OF_TIME},? \(?(?P<gloss>{_GROWTH_NAME}){_OF_TIME}\)?",
     re.IGNORECASE,
 )
+_ONLY_NAMED_GROWTH = lazy_compile(rf"({_GROWTH_NAME}){_OF_TIME}", re.IGNORECASE)
 _LOGARITHM = lazy_compile(r"\\?(?:log(?:_?\{?(?:2|10)\}?(?![\d.]))?|ln|lg)(?![a-z])")
 _CALL = lazy_compile(r"[^'\"]*[\[({=].*")
 _SIGNED = lazy_compile(
@@ -211,13 +230,29 @@ def _network(text: str) -> str | None:
     """``192.168.1.0/26``, ``192.168.1.0/255.255.255.192`` and "192.168.1.0 with subnet mask 255.255.255.192"."""
     match = _NETWORK.fullmatch(text)
     if match is None:
-        return None
+        return _mask(text)
     address = match["address"] or match["address_"]
     try:
         length = ipaddress.IPv4Network(f"0.0.0.0/{match['length'] or match['mask']}").prefixlen
         return f"{ipaddress.IPv4Address(address) if address else ''}/{length}"
     except ValueError:
         return None
+
+
+def _mask(text: str) -> str | None:
+    """``255.255.255.192 (/26)`` and ``/26 (255.255.255.192)``, where both are the same mask."""
+    match = _MASK_AND_LENGTH.fullmatch(text)
+    if match is None:
+        return None
+    mask, other = (match["mask"], match["length_"]) if match["mask"] else (match["mask_"], match["length"])
+    network = _network(mask)
+    return network if network and network == _network(f"/{other}") else None
+
+
+def _port(text: str) -> str | None:
+    """``TCP port 443``, ``443/TCP``, ``port 443 (TCP)`` and ``TCP/443``."""
+    match = _PORT.fullmatch(text)
+    return match and f"{(match['before'] or match['behind']).upper()} {match['first'] or match['last']}"
 
 
 def _grouped(text: str) -> str | None:
@@ -340,12 +375,16 @@ def _place(text: str) -> str | None:
 
 def _growth(text: str) -> str | None:
     r"""``O(n log n)``, ``O(nlogn)``, ``O(n\log_2 n)`` and ``O(n\ln n)``, which differ in a factor."""
+    if only := _ONLY_NAMED_GROWTH.fullmatch(text):
+        return f"O{_NAMES_OF_GROWTH[only[1].lower()][0]}"
     named = _NAMED_GROWTH.fullmatch(text)
     text = (named["before"] or named["behind"]) if named else text
     if not _GROWTH.fullmatch(text):
         return None
     text = text.replace("\\mathcal{O}", "O").replace("\\Theta", "Θ").replace("\\Omega", "Ω")
     text = re.sub(r"[\s\\·*{}]|\|(?=[VE]\b)|(?<=[VE])\|", "", _LOGARITHM.sub("log", text))
+    if "+" in text and text.count("(") == 1:  # O(V + E)
+        text = f"{text[0]}({'+'.join(sorted(text[2:-1].split('+')))})"
     name = (named["name"] or named["gloss"] or "").lower() if named else ""
     return text if not name or text[1:] in _NAMES_OF_GROWTH[name] else None
 
@@ -376,9 +415,11 @@ def _quotes(text: str) -> str | None:
 
 
 _FORMS: tuple[Form, ...] = (
-    _hours, money, _currency, _data, _mac, _ip, _network, _grouped, _color, _offset, _signed, _card, _episode, _rank,
-    _doi, _point, _path, spoken_hour, _edge, _moment, _row, _growth, _unstated, _place, _quotes, _moves, numbered,
-    how_often, possession, at_for, qualified, genotype, bases, strand, compound, concentrations, decision,
+    _hours, money, _currency, _data, _mac, _ip, _network, _port, _grouped, _color, _offset, _signed, _card, _episode,
+    _rank, _doi, _point, _path, spoken_hour, _edge, _moment, _row, _growth, _unstated, _place, _quotes, _moves,
+    numbered,
+    how_often, possession, at_for, qualified, genotype, bases, strand, compound, inorganic, complex_ion, bonds,
+    concentrations, decision,
     stated_hypotheses, distribution, radix, _hexadecimal, points, read_reaction, heading, trend, headed, peptide, shift,
     skew, species, truth_values, *AMOUNTS, *ARRANGEMENTS,
 )  # fmt: skip

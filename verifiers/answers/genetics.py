@@ -21,6 +21,7 @@ _PEPTIDE = lazy_compile(
     r"(?:N-terminus-|N-|(?:NH_?2|H_?[23]?N\^?\+?) ?- ?)?(?P<acids>[A-Za-z][A-Za-z ,·-]*?)"
     r"(?: ?- ?(?:COOH|COO\^?-|C)|-C-terminus)?"
 )
+_GLOSSED_ACID = lazy_compile(r"[A-Za-z]{3,13}(?: acid)? \([A-Z][a-z]{0,12}(?:(?:, |/|; )[A-Z][a-z]{0,2})?\)")
 _ACID = lazy_compile(r"(?<=tic|mic) (?=acid)", re.IGNORECASE)
 _AMINO_ACIDS = {
     "alanine": "Ala", "arginine": "Arg", "asparagine": "Asn", "aspartic_acid": "Asp", "cysteine": "Cys",
@@ -108,6 +109,9 @@ def _joined(text: str) -> str:
 
 def peptide(text: str) -> str | None:
     """``Met-Ala-Gly``, ``Methionine-Alanine-Glycine`` and ``M-A-G``: amino acids in order; ``Met`` and methionine."""
+    if _GLOSSED_ACID.fullmatch(text):  # Lys (K)
+        acid, *others = (peptide(part) or _ONE_LETTER.get(part) for part in re.split(r" \(|, |/|; ", text[:-1]))
+        return acid if set(others) == {acid} else None
     match = _PEPTIDE.fullmatch(text) if len(text) <= MAX_LENGTH else None
     if match is None:
         return None

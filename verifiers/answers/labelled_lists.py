@@ -32,9 +32,15 @@ _SAME = {"maximum": "max", "minimum": "min", "maxima": "max", "minima": "min"}
 _PARAMETERS = {
     r"\mu": "mean", r"\bar{x}": "mean", r"\overline{x}": "mean", "mean": "mean", "average": "mean",
     r"\sigma": "deviation", "sd": "deviation", "standard deviation": "deviation", "std dev": "deviation",
+    "e(x)": "mean", "e[x]": "mean", "ex": "mean", "expected value": "mean", "expectation": "mean",
+    "var(x)": "variance", "var[x]": "variance", "v(x)": "variance", "sd(x)": "deviation",
+    "df": "freedom", "degrees of freedom": "freedom", r"\nu": "freedom", "d.f.": "freedom",
+    "chi-square": "chi", "chi-squared": "chi", "chi square": "chi", r"\chi^2": "chi", r"\chi^{2}": "chi",
+    "p-value": "p", "p value": "p", "p": "p", "z-score": "z", "t-statistic": "t", "z-statistic": "z",
     "stdev": "deviation", r"\sigma^2": "variance", r"\sigma^{2}": "variance", "variance": "variance", "var": "variance",
 }  # fmt: skip
 """What the letters of statistics stand for."""
+_UPRIGHT = lazy_compile(r"\\(?:text|mathrm|operatorname|mathbb)\{([^{}]*)\}")
 _ALLELES = lazy_compile(r"([A-Za-z])(?i:\1)")  # AA and Aa are two genotypes
 _OF_PARAMETER = lazy_compile(
     r"(?:an? |the )?(?P<name>mean|average|standard deviation|sd|variance)(?: is| was| of|:)?"
@@ -89,7 +95,8 @@ def _part(text: str) -> _Part | None:
     text = _SPACE.sub(" ", text)
     sides = split(text, "=")
     name, value = (sides[0].strip(), sides[1].strip()) if len(sides) == 2 else ("", "")
-    if parameter := _PARAMETERS.get(name if "\\" in name else name.lower()):
+    key = _SPACE.sub("", name) if "\\" in name else name.lower()
+    if parameter := _PARAMETERS.get(key) or _PARAMETERS.get(_UPRIGHT.sub(r"\1", key).lower().replace(" ", "")):
         return _Part(frozenset((parameter,)), value)
     if said := _OF_PARAMETER.fullmatch(text):
         return _Part(frozenset((_PARAMETERS[said["name"].lower()],)), said["value"])

@@ -1,4 +1,4 @@
-"""Other names of countries, cities and organizations: ``Ivory Coast`` for ``Côte d'Ivoire``, ``UN``, ``Paris, France``.
+"""Other names of countries, cities, organizations and terms: ``Ivory Coast`` for ``Côte d'Ivoire``, ``UN``, ``LIFO``.
 
 The tables hold names that are the name of nothing else. Initials are read by the gold answer: ``UCL`` is right for
 University College London, whose gold answer says what the letters stand for, but not the other way round.
@@ -64,6 +64,50 @@ nfl|national football league
 js|javascript
 ts|typescript
 """
+_TERMS = """
+lifo|last in, first out|last-in, first-out|last in first out|last-in-first-out|last-in first-out
+fifo|first in, first out|first-in, first-out|first in first out|first-in-first-out|first-in first-out
+dfs|depth-first search|depth first search
+bfs|breadth-first search|breadth first search
+dna|deoxyribonucleic acid
+rna|ribonucleic acid
+mrna|messenger rna
+trna|transfer rna
+rrna|ribosomal rna
+atp|adenosine triphosphate
+adp|adenosine diphosphate
+pcr|polymerase chain reaction
+gdp|gross domestic product
+gnp|gross national product
+cpi|consumer price index
+npv|net present value
+irr|internal rate of return
+anova|analysis of variance
+tcp|transmission control protocol
+udp|user datagram protocol
+http|hypertext transfer protocol
+dns|domain name system
+dhcp|dynamic host configuration protocol
+cpu|central processing unit
+sql|structured query language
+vitamin c|ascorbic acid
+propanone|acetone|propan-2-one|2-propanone
+butanone|methyl ethyl ketone|mek|butan-2-one|2-butanone
+ethanoic acid|acetic acid
+methanoic acid|formic acid
+ethanal|acetaldehyde
+methanal|formaldehyde
+ethene|ethylene
+ethyne|acetylene
+propene|propylene|prop-1-ene
+ethanol|ethyl alcohol
+methanol|methyl alcohol
+propan-2-ol|2-propanol|isopropanol|isopropyl alcohol
+2-methylpropan-2-ol|2-methyl-2-propanol|tert-butyl alcohol|tert-butanol|t-butanol
+2-methylpropane|methylpropane|isobutane
+toluene|methylbenzene
+trichloromethane|chloroform
+"""
 _COUNTRIES = """
 afghanistan albania algeria andorra angola argentina armenia australia austria azerbaijan bahamas bahrain bangladesh
 barbados belarus belgium belize benin bhutan bolivia botswana brazil brunei bulgaria burundi cambodia cameroon canada
@@ -95,7 +139,7 @@ def _groups(table: str) -> dict[str, int]:
     return {name: number for number, line in enumerate(table.strip().splitlines()) for name in line.split("|")}
 
 
-_GROUP_OF = _groups(_SAME)
+_GROUP_OF = _groups(_SAME.strip() + _TERMS)
 _IN = frozenset(_COUNTRIES.split()) | frozenset(_OF_WORDS.replace("\n", "|").split("|")) | {"uk", "usa", "us", "uae"}
 _INITIALS = lazy_compile(r"(?:[A-Z]\.? ?){3,6}")
 _PHRASE = lazy_compile(r"[A-Z]?[a-z]+(?:[ -][a-z]+){2,5}")

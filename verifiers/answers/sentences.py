@@ -14,6 +14,8 @@ from grpo_env.lazy_regex import lazy_compile
 
 from .currencies import SIGNS
 from .extract.statements import MONTH, UNSURE
+from .normal import normal
+from .units import measure_at_start, read_unit
 
 MAX_LENGTH = 160
 MAX_LEAD = 12  # words before what is said
@@ -65,7 +67,7 @@ _VERBS = _words(r"""
     outputs? prints? printed
     yields? produces? produced raises? raised throws? threw worked visits? visited buys? bought eats? ate sees? saw
     wears? wore speaks? ordered chose picked recommends? called mentions? mentioned means? lies located named choose
-    pick select play listens?
+    pick select play listens? specif(?:y|ies|ied) encodes? codes
     """)
 _LINKS = _words("""
     exactly now therefore thus precisely just called named located scheduled set due held
@@ -104,6 +106,14 @@ _NO_RESULT = lazy_compile(
 _COUNTED = lazy_compile(
     r"(?P<lead>[A-Z][^\d$]*? (?:[a-z]{2,}ed|it|them|in|with|a total of) (?:exactly )?)(?P<rest>\S+(?: [a-z]+){0,3})"
 )
+_ENDS = lazy_compile(r"\b[35]['\u2032\u2019]")  # of a strand
+_IN_ORDER = lazy_compile(
+    r"(?P<lead>\S.*\bin (?:the|this|that) (?:following )?(?:order|sequence):?) "
+    r"(?P<rest>\S+(?: ?(?:,|->|\u2192|>) ?\S+){1,19})"
+)
+_FORMULAS = lazy_compile(
+    r"(?P<lead>[^$\d]*[^\W\d_][^$\d]*)(?P<rest>\$[^$]+\$(?:(?:, and |, | and )\$[^$]+\$){1,5})(?P<tail>[^$\d]*)"
+)
 _PRONOUNS = ("It", "That", "This", "He", "She", "There", "Here", "What", "Who")
 _IS = lazy_compile(r"\s(?:is|are|was|were)\s")
 _DOES = lazy_compile(r"(?P<lead>It|(?:The|This) [a-z]+(?: [a-z]+)?) (?P<rest>[a-z]{4,}s)")
@@ -125,7 +135,7 @@ def stated(gold: str, kind: str, text: str) -> Iterator[str]:
     if kind == "number" and text[0].isdigit() and not _IS.search(text):
         return  # "5 apples cost 10 dollars" names another number besides
     for lead, said, tail in _readings(gold, kind, text):
-        around = f"{lead} {tail}"
+        around = _ENDS.sub("", f"{lead} {tail}")
         if is_against(around) or _NUMBER.search(around) or _BEFORE.search(lead.rstrip()):
             continue
         if kind == "number" and _ORDER.search(around):
@@ -144,9 +154,17 @@ def is_against(text: str) -> bool:
 
 def _readings(gold: str, kind: str, text: str) -> Iterator[tuple[str, str, str]]:
     """What a sentence may say, with what stands before and behind it."""
+    if order := _IN_ORDER.fullmatch(text):
+        yield order["lead"], order["rest"], ""
+    if kind == "set" and (formulas := _FORMULAS.fullmatch(text)) and not _NO_RESULT.search(formulas["lead"]):
+        yield formulas["lead"], ", ".join(re.findall(r"\$([^$]+)\$", formulas["rest"])), formulas["tail"]
     if "$" in text and kind in ("number", "formula", "set", "tuple"):
         if (formula := _FORMULA.fullmatch(text)) and not _NO_RESULT.search(formula["lead"]):
-            yield formula["lead"], formula["rest"], formula["tail"]
+            tail = formula["tail"]
+            unit = measure_at_start(normal(tail)) if kind in ("number", "formula") else None
+            if unit and read_unit(f" {tail.strip()}", 0):  # dollars per share
+                tail = ""
+            yield formula["lead"], formula["rest"] + (rf"\text{{ {unit}}}" if unit else ""), tail
         if kind != "number":
             return
     counted = _COUNTED.fullmatch(text) if kind == "number" else None

@@ -48,6 +48,24 @@ yd yard yards yds
 lb lbs
 oz ounce ounces
 floz
+cM centimorgan centimorgans
+mag magnitude magnitudes
+parsec parsecs
+kpc kiloparsec kiloparsecs
+Mpc megaparsec megaparsecs
+AU au
+arcsec arcsecond arcseconds arcsecs
+arcmin arcminute arcminutes arcmins
+mas milliarcsecond milliarcseconds
+Msun
+Lsun
+Rsun
+Da dalton daltons amu
+kDa kilodalton kilodaltons
+kib kibibyte kibibytes
+mib mebibyte mebibytes
+gib gibibyte gibibytes
+tib tebibyte tebibytes
 light-year light-years ly lightyear lightyears
 nmi
 lux lx
@@ -119,7 +137,10 @@ _OTHERS = """
 C celsius centigrade coulomb coulombs
 F fahrenheit farad farads
 pound pounds
-pc pcs piece pieces
+mmHg torr
+piece pcs pieces
+pc
+revolution rev revs revolutions
 BC bc bce b.c b.c.e
 AD ad ce a.d c.e
 sq
@@ -198,7 +219,7 @@ SYMBOLS = frozenset(
         "Gy",
         "Sv",
     )
-) | {"um", "ug", "uL", "mM", "nM", "uM", "eV", "ppm", "ppb", "dB", "Mg", "Mm", "Wh", "Ah", "AU", "fC"}
+) | {"um", "ug", "uL", "mM", "nM", "uM", "eV", "ppm", "ppb", "dB", "Mg", "Mm", "Wh", "Ah", "AU", "fC", "mmHg"}
 """Units that upper and lower case tell apart: 5 mW, 5 MW."""
 COMPOUNDS = {
     "bpm": {"beat": 1, "min": -1},
@@ -222,12 +243,14 @@ COMPOUNDS = {
     "Ns": {"N": 1, "s": 1},
     "JK": {"J": 1, "K": 1},
     "bps": {"bit": 1, "s": -1},
+    "molar": {"mol": 1, "L": -1},
+    "molal": {"mol": 1, "kg": -1},
     **{f"{prefix.upper()}b": {f"{prefix}bit": 1} for prefix in "kmgt"},
     **{f"{prefix}bps": {f"{prefix}bit": 1, "s": -1} for prefix in "kmgt"},
     **{f"{prefix}Bps": {f"{prefix.lower()}b": 1, "s": -1} for prefix in "kKMGT"},
 }
 """Units that are a product of others, and those of bits: Gb is a gigabit, gb and GB are gigabytes."""
-AMBIGUOUS = AMBIGUOUS_CURRENCIES | {"pound": ("lb", "£")}
+AMBIGUOUS = AMBIGUOUS_CURRENCIES | {"pound": ("lb", "£"), "pc": ("piece", "parsec")}
 """Words and signs of several units, which the other answer may decide."""
 DIRECTIONS = {
     "more": ("more", 1), "extra": ("more", 1), "additional": ("more", 1), "less": ("more", -1), "fewer": ("more", -1),
@@ -235,6 +258,8 @@ DIRECTIONS = {
     "above": ("above", 1), "below": ("above", -1), "ahead": ("ahead", 1), "behind": ("ahead", -1),
     "ago": ("later", -1), "earlier": ("later", -1), "later": ("later", 1),
     "left": ("left", 1), "right": ("left", -1), "up": ("up", 1), "down": ("up", -1),
+    "clockwise": ("turn", 1), "cw": ("turn", 1), "ccw": ("turn", -1),
+    **{f"{start}{hyphen}clockwise": ("turn", -1) for start in ("anti", "counter") for hyphen in ("", "-")},
     "east": ("east", 1), "west": ("east", -1), "north": ("north", 1), "south": ("north", -1),
     **{
         f"{word}ward{plural}": (axis, sign)

@@ -33,9 +33,13 @@ Unit: TypeAlias = tuple[tuple[str, int], ...]  # words in one spelling, each wit
 
 MAX_WORDS = 8
 MAX_DESCRIPTION = 20  # words
+MAX_MEASURE = 4  # words
 
 _POWER = r"(?:\s*(?:\^|\*\*)\s*(?:\{\s*(-?\d)\s*\}|(-?\d)))?"
-_DIRECTION = r"(?:(?:directed |due |to the )?(?:left|right|up|down|north|south|east|west)(?:wards?)?(?![A-Za-z]))"
+_DIRECTION = (
+    r"(?:(?:directed |acting |pointing |due |straight |vertically |to the ){0,3}"
+    r"(?:(?:left|right|up|down|north|south|east|west)(?:wards?)?|(?:anti-?|counter-?)?clockwise|c?cw)(?![A-Za-z]))"
+)
 _FIRST = r"[A-Za-z\u00c0-\u00c4\u00c6-\u024f\u0400-\u04ff\u1e00-\u1eff]"
 _UNIT = lazy_compile(
     rf"\s*(?:\\cdot\s*|\*\s*|,\s*(?=per\b|{_DIRECTION}))?"
@@ -74,9 +78,12 @@ _INLINE_POWER = lazy_compile(
 _IN_ONE = lazy_compile(r"(\b(?:in|per|for|every) )one(?= [a-z])")
 _LONG_NAMES = {
     "parts per million": "ppm", "parts per billion": "ppb", "nautical mile": "nmi", "astronomical unit": "AU",
+    "map unit": "cM", "solar mass": "Msun", "solar masse": "Msun", "solar luminosity": "Lsun",
+    "solar luminositie": "Lsun", "solar radius": "Rsun", "solar radii": "Rsun",
     "electron volt": "eV", "fluid ounce": "floz", "fl oz": "floz", "fl. oz": "floz",
 }  # fmt: skip
 _LONG_NAME = lazy_compile(rf"\b({'|'.join(map(re.escape, _LONG_NAMES))})s?\b\.?", re.IGNORECASE)
+_SOLAR = lazy_compile(r"(?<![A-Za-z])([MLR])_\s?\{?\s?(?:\\odot|(?:\\text\{)?sun\}?)\s?\}?")
 _UNIT_HOURS = lazy_compile(r"(?<=watt|.amp)-(?=hours?\b)")
 _POINTS = lazy_compile(r"\s?\bpp\b")
 _JOINED = lazy_compile(r"\b(light|man|person) (?=(?:years?|hours?|days?)\b)")
@@ -85,11 +92,35 @@ _HYPHENATED = lazy_compile(r"-\s?(?=[A-Za-z]{3}|(?:cm|mm|km|kg|ft|in|lb|oz)\b)")
 _RAISED = {"square": 2, "squared": 2, "sq": 2, "cubic": 3, "cubed": 3, "cu": 3}
 _BEFORE = frozenset(("square", "sq", "cubic", "cu"))
 _PER = frozenset(("per", "/", "a", "an", "each", "every"))
-_FILLERS = frozenset(("of", "a", "an", "the", "in", "total", "each", "every", "all", "altogether", "us", "only"))
+_FILLERS = frozenset(
+    (
+        "of",
+        "a",
+        "an",
+        "the",
+        "in",
+        "total",
+        "each",
+        "every",
+        "all",
+        "altogether",
+        "us",
+        "only",
+        "directed",
+        "acting",
+        "pointing",
+        "due",
+        "straight",
+        "vertically",
+    )
+)
 _AXES = frozenset(axis for axis, _ in DIRECTIONS.values())
 _UNITS = frozenset(("unit", "units"))
 _CONTAINERS = frozenset("pair dozen box pack packet bag set bottle case bunch group row stack slice".split())  # noqa: SIM905
 _ACRONYM = lazy_compile(r"[A-Z]{2,}s")  # 12 CDs
+_FACTOR = lazy_compile(r"(?:per\s?cent|hundred|thousand|million|billion|trillion|dozen)(?![a-z])|\\?%")
+_AFTER_UNIT = lazy_compile(r"[,;:!?)$]|\.(?:\s|$)")
+_NO_MEASURES = frozenset("in as at am pm an on".split())  # noqa: SIM905  (words, right behind a value)
 _SIZES = frozenset(("long", "wide", "tall", "high", "deep", "thick", "apart"))  # 5 in long: inches
 
 
@@ -198,6 +229,8 @@ def read_unit(text: str, at: int, description: bool = False) -> Unit | None:
     if " " in text.strip():
         text = _LONG_NAME.sub(lambda match: _LONG_NAMES[match[1].lower()], with_codes(text))
         text = _JOINED.sub(r"\1-", text)
+    if "odot" in text or "sun" in text:
+        text = _SOLAR.sub(r"\1sun", text)
     if "-hour" in text:
         text = _UNIT_HOURS.sub(" ", text)
     if "-old" in text:  # 3-year-old
@@ -286,6 +319,8 @@ def _product(words: list[_Word], description: bool) -> dict[str, int] | None:
             unit[next(reversed(unit))] *= _RAISED[word.plain]
         else:
             power = sign * raised * (1 if word.power is None else word.power)
+            if word.plain in DIRECTIONS:  # of 5 m/s down
+                power = 1
             for name, exponent in _factors(word).items():
                 unit[name] = unit.get(name, 0) + power * exponent
             raised = 1
@@ -330,7 +365,7 @@ def _in_unit(word: _Word, following: _Word | None, description: bool, after_unit
         return word.text in LETTERS
     if word.text in SYMBOLS or word.text in COMPOUNDS or word.plain in COMPOUNDS:
         return True
-    if word.plain in _UNITS or word.plain in NAMES:
+    if word.plain in _UNITS or word.plain in NAMES or word.text in NAMES or word.plain in DIRECTIONS:
         return True
     if word.plain[0] in "°'\"":
         return True
@@ -402,6 +437,28 @@ def _is_word(part: str) -> bool:
 def is_measure(name: str) -> bool:
     """Whether a name of a unit is surely one: ``kg`` and ``mW``, not ``apple``."""
     return name in MEASURES or name in SYMBOLS or name in LETTERS.values() or name in ("°", "%", "¢") or name in _MONEY
+
+
+def measure_at_start(text: str) -> str | None:
+    """The unit of measure that a text begins with, in words that can be nothing else: ``km``, ``square meters``.
+
+    A small letter is one if the text ends there, and m, g and h are where it goes on.
+    """
+    words = _AFTER_UNIT.split(text.lstrip(" \\,;:~"), maxsplit=1)[0].split()[:MAX_MEASURE]
+    for count in range(len(words), 0, -1):
+        unit = " ".join(words[:count])
+        if unit in _NO_MEASURES or (len(unit) == 1 and unit not in "mgh" and unit.islower() and len(words) > 1):
+            continue
+        names = read_unit(f" {unit}", 0)
+        if names and all(is_measure(name) for name, _ in names):
+            return unit
+    return None
+
+
+def factor_at_start(text: str) -> str | None:
+    """What a number is multiplied by that a text begins with: ``percent``, ``million``."""
+    match = _FACTOR.match(text)
+    return match and match[0]
 
 
 def same_names(one: str, other: str) -> bool:

@@ -38,7 +38,7 @@ from .answer_tag import from_answer_tags, not_mentioned
 from .boxed import EMPTY
 from .conclusions import uses_commas, uses_other_language, values_at_end
 from .corrections import replaced
-from .extracted import ALL_SOURCES, SOURCES, ExtractedAnswer, Source, is_value
+from .extracted import ALL_SOURCES, SOURCES, ExtractedAnswer, Source, is_value, unit_behind
 from .last_number import last_number
 from .later import IN_TEXT, answer_in, visible, with_later_answers
 from .new_question import before_new_question, has_new_question
@@ -72,7 +72,8 @@ def final_answer(format: Format, completion: Completion, sources: Sequence[Sourc
     if answer and (answer.denied or len(answer.answers) > 1):
         answer = replaced(text, answer, partial(_stated, format, sources)) or answer
     if answer:
-        return answer._replace(text=text)
+        is_marked = answer.source == "last_line" and answer.end and not answer.is_all
+        return answer._replace(text=text, unit=unit_behind(text, answer.end) if is_marked else answer.unit)
     return ExtractedAnswer((), "none", "no final answer in the text")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from grpo_env.lazy_regex import lazy_compile
 
-from .extracted import MAX_ANSWERS, ExtractedAnswer, extracted, is_denied
+from .extracted import MAX_ANSWERS, ExtractedAnswer, extracted, is_denied, unit_behind
 
 NOT_CLOSED = "the box is not closed"
 EMPTY = "the box is empty"
@@ -12,11 +12,6 @@ EMPTY = "the box is empty"
 _SYMBOL = r"\\(?:pi|infty|emptyset|varnothing|theta|alpha|beta)(?![A-Za-z])"
 _BOX = lazy_compile(
     r"\\(?:boxed|fbox)\s{0,9}(?:\{|(?P<bare>[-+]?[\d.][^\s${}\\]{0,40}|" + _SYMBOL + r"))|\\[\\{}]|[{}]"
-)
-# What stands right behind a box: \boxed{45}$ radians, $\boxed{5}\ \text{cm}$
-_UNIT = lazy_compile(
-    r"(?:\\[,;: ]|~|\}|\$\$?|\\\)|\\\]|\*\*|\s){0,6}(?:\\(?:text|mathrm)\{\s?)?"
-    r"(?P<unit>[^\W\d_][^\s$}{\\]{0,30}|°[CF]?)"
 )
 _BLANK = lazy_compile(r"(?:\\(?:phantom|hspace)\{[^{}]*\}|\\q?quad|\\[,;: ]|[\s?_~$])*")
 
@@ -52,5 +47,5 @@ def boxed(text: str) -> ExtractedAnswer | None:
             depth += 1
     if depth:
         return ExtractedAnswer((), "boxed", NOT_CLOSED)
-    unit = _UNIT.match(text, end) if len(answers) == 1 else None
-    return extracted(answers, "boxed", EMPTY, denied, end)._replace(unit=unit["unit"] if unit else "")
+    unit = unit_behind(text, end) if len(answers) == 1 else ""
+    return extracted(answers, "boxed", EMPTY, denied, end)._replace(unit=unit)

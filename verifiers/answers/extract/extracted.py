@@ -43,13 +43,19 @@ _SIGN = (
 )
 _SUCCESS = lazy_compile(rf"\A(?:{_SIGN}\s?){{1,5}}\s?|\s?(?:\s?{_SIGN}){{1,5}}\Z")
 
+# \boxed{45}$ radians, $\\boxed{5}\\ \\text{cm}$, **5** square meters
+_UNIT = lazy_compile(
+    r"(?:\\[,;: ]|~|\}|\$\$?|\\\)|\\\]|\*\*|\s){0,6}(?:\\(?:text|mathrm)\{\s?)?"
+    r"(?P<unit>[^\W\d_](?:[^$}{\\\n^]|\^\{?-?\d\}?){0,40}|°\s?[CF]?|\\?%)"
+)
+
 
 class ExtractedAnswer(NamedTuple):
     """The answers that the deciding source names. If there is no answer: none, and the reason.
 
     ``end`` is where the last of them ends in the text, and 0 if nothing can follow it. ``whole`` is the JSON object
     whose answer field was read, for tasks that expect the object. ``is_all`` of a sentence that is all of the text.
-    ``unit`` is what stands right behind a box. ``text`` is all of the text that was searched.
+    ``unit`` is what stands right behind a box or marked text. ``text`` is all of the text that was searched.
     """
 
     answers: tuple[str, ...]
@@ -76,6 +82,12 @@ def _stripped(answer: str) -> str:
     """An answer without white space and signs of success at its ends."""
     answer = answer.strip()
     return answer if answer.isascii() else _SUCCESS.sub("", answer) or answer
+
+
+def unit_behind(text: str, end: int) -> str:
+    """The words right behind an answer that may be its unit; "" for none."""
+    match = _UNIT.match(text, end)
+    return match["unit"] if match else ""
 
 
 def is_denied(text: str, start: int) -> bool:

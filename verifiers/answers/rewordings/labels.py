@@ -58,7 +58,9 @@ _NAMED = lazy_compile(
 _HEADS = "method|technique|approach|algorithm|procedure|process|geometry|shape|data structure|design pattern|traversal"
 _HEADS_OF_ADJECTIVES = (
     "reaction|bond(?:ing|s)?|distribution|phase|stage|mechanism|inheritance|hybridi[sz](?:ed|ation)|arrangement"
-    "|complexity|gate|scale"
+    "|complexity|gate|scale|kinetics"
+    r"|(?:(?<=turbulent )|(?<=laminar ))(?:flow|regime)|(?<=elastic )demand"
+    r"|(?:(?<=positive )|(?<=negative ))(?:correlation|feedback)"
 )
 _HEADED = lazy_compile(
     rf"(?:an? |the )?(?P<name>[A-Za-z(\d][\w^()'\u2019-]*(?: [\w()'\u2019-]+){{0,3}}?) (?:molecular |electron )?"

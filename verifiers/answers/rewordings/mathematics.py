@@ -37,8 +37,20 @@ _PAIR_OF_DECIMALS = lazy_compile(
 _SPAN_OF_DECIMALS = lazy_compile(
     r"(?:from |(?P<between>between ))?(?P<low>-?\d{1,9}\.\d{1,9}) (?(between)and|to) (?P<high>-?\d{1,9}\.\d{1,9})"
 )
-_INTERVAL = lazy_compile(r"\\pm|\u00b1|\+/-| to | and ")
+# of a confidence interval of a mean, open or closed
+_AROUND_PARAMETER = lazy_compile(
+    r"(?P<low>-?\d{1,9}\.\d{1,9})\s?(?:<|\\leq?)\s?\\mu"
+    r"\s?(?:<|\\leq?)\s?(?P<high>-?\d{1,9}\.\d{1,9})"
+)
+_INTERVAL = lazy_compile(r"<|\\leq?(?![a-z])|\u2264|\\pm|\u00b1|\+/-| to | and ")
 _AROUND = lazy_compile(r"(?P<middle>-?\d{1,9}(?:\.\d{1,9})?)\s?\\pm\s?(?P<margin>\d{1,9}(?:\.\d{1,9})?)")
+_ROUNDED = lazy_compile(
+    r"(?:[A-Za-z](?:_\w)?\s?=\s?)?(?P<exact>[^=<>]{1,60})\\approx\s?(?P<decimal>-?\d{1,9}\.\d{1,9})(?P<unit>(?:\s?[^\d=]{0,20})?)"
+)
+_ROOT = lazy_compile(
+    r"(?:\\frac\{(?=.*\}\{))?(?P<factor>\d{0,6})\s?\\sqrt\s?\{?(?P<radicand>\d{1,9})\}?(?:\}?(?:\{|/)(?P<divisor>[1-9]\d{0,5})\}?)?"
+)
+_TIGHT_BOUND = lazy_compile(r"\$?(?:\\Theta|\u0398)(?=\s?\()")  # which is an upper bound
 _NAMED_POINT = lazy_compile(r"[A-Z]'?\s?(?=\(.*,.*\)\Z)")  # P(0, 3)
 
 
@@ -46,6 +58,8 @@ def other_formulas(gold: str, kind: str, answer: str) -> Iterator[str]:
     """A formula without what was asked for, its domain, constant or name."""
     if "=" in answer:
         yield from _values(gold, answer)
+    if kind == "number" and (rounded := _rounded(normal(answer))):
+        yield rounded
     if "\\in" in answer or "for " in answer:
         shorter = _DOMAIN.sub("", answer).strip(" ,$")
         yield from [shorter] if shorter and "\\in" not in gold else []
@@ -53,18 +67,36 @@ def other_formulas(gold: str, kind: str, answer: str) -> Iterator[str]:
         yield from _with_constant(gold, answer)
     if kind in ("tuple", "set") and "." in gold and _INTERVAL.search(answer):
         yield from _ends_of_interval(gold, answer)
+    if kind == "formula" and gold.lstrip(" $").startswith("O") and (bound := _TIGHT_BOUND.match(answer)):
+        yield f"O{answer[bound.end() :]}"
     if kind == "tuple" and (point := _NAMED_POINT.match(answer)):
         yield answer[point.end() :]
 
 
 def _ends_of_interval(gold: str, answer: str) -> Iterator[str]:
     r"""``(4.2, 5.8)`` of ``5.0 \pm 0.8``, for a gold answer in decimals, which is no pair of two solutions."""
+    if parameter := _AROUND_PARAMETER.fullmatch(normal(answer)):
+        yield f"({parameter['low']}, {parameter['high']})"
     pair, around = _PAIR_OF_DECIMALS.fullmatch(normal(gold)), _AROUND.fullmatch(normal(answer))
     if pair and (span := _SPAN_OF_DECIMALS.fullmatch(normal(answer))):
         yield f"{pair['open']}{span['low']}, {span['high']}{pair['close']}"
     if pair and around and Decimal(pair["low"]) < Decimal(pair["high"]):
         middle, margin = Decimal(around["middle"]), Decimal(around["margin"])
         yield f"{pair['open']}{middle - margin}, {middle + margin}{pair['close']}"
+
+
+def _rounded(answer: str) -> str | None:
+    r"""``3.16`` of ``\sqrt{10}\approx3.16``: a decimal beside the root that it is rounded from."""
+    match = _ROUNDED.fullmatch(answer) if "\\approx" in answer else None
+    if match is None:
+        return None
+    root = _ROOT.fullmatch(match["exact"].strip())
+    if root is None:
+        return None
+    exact = Decimal(root["factor"] or 1) * Decimal(root["radicand"]).sqrt() / Decimal(root["divisor"] or 1)
+    decimal = Decimal(match["decimal"])
+    half = Decimal(5).scaleb(-len(match["decimal"].partition(".")[2]) - 1)
+    return match["decimal"] + match["unit"] if abs(exact - decimal) <= half else None
 
 
 def value_in_gold(gold: str, answer: str) -> str | None:

@@ -13,7 +13,10 @@ from collections.abc import Iterator
 from grpo_env.lazy_regex import lazy_compile
 
 from ..codes import plain
+from ..conversion import are_whole_degrees, converted
 from ..currencies import SIGN
+from ..normal import normal
+from ..number import OverLimitError, read_number
 from ..number_words import ROMAN_DIGITS, roman_value
 from ..quantities import in_full
 from ..spellings import spelled
@@ -43,8 +46,14 @@ _DECREASE = lazy_compile(
 _BELOW_ZERO = lazy_compile(r"(\d[^-]{0,20}?)\sbelow\szero(\s[a-z]{1,10})?", re.IGNORECASE)
 _IN_BOOKKEEPING = lazy_compile(rf"\(({SIGN}\d[\d.,]*)\)")  # ($40.00)
 _OXIDATION = lazy_compile(r"(?P<sign>[-+])(?P<roman>VIII|VII|VI|V|IV|III|II|I)|(?P<digit>[1-8])(?P<last>[-+])")
+_TIME = lazy_compile(r"day|hour|week|\dh|\bh\b|\bmin")
+_DAY = lazy_compile(r"(?<=[\d}] )d(?=\.?\Z| ?\^)")
+_EQUAL_IN_BRACKETS = lazy_compile(
+    r"(?P<number>[^()]{1,40}?) \((?:(?:about|approximately|i\.e\.|that is|or|=|\\approx),? ?)?"
+    r"(?P<other>[^()]{1,40})\)\.?"
+)
 _BITS = lazy_compile(r"[01]{4,64}")
-_BITS_IN_GROUPS = lazy_compile(r"(?:0b)?([01]{1,16}(?:[ _,]?[01]{3,16}){0,15})")
+_BITS_IN_GROUPS = lazy_compile(r"(?:0b)?(\(?)([01]{1,16}(?:[ _,]?[01]{3,16}){0,15})(?(1)\)?)(?:_\{?2\}?)?")
 _OF_MEASURE = lazy_compile(
     r"(?:an? |the )?(?:rating|height|length|width|depth|weight|mass|price|cost|value|area|volume|speed|temperature"
     r"|distance|score|capacity|duration|population|radius|diameter|age|size) of (?=\d)",
@@ -68,6 +77,10 @@ def other_numbers(gold: str, answer: str) -> Iterator[str]:
     yield from in_full(gold, answer)
     if len(answer) < 30 and (state := _OXIDATION.fullmatch(plain(answer))) and (state["roman"] or gold.startswith("-")):
         yield (state["sign"] or state["last"]) + (state["digit"] or str(roman_value(state["roman"])))
+    if answer.rstrip(" .$").endswith(")"):
+        yield from _without_equal(answer)
+    if "d" in answer and _TIME.search(gold):
+        yield _DAY.sub("day", normal(answer))
     if "=" in answer and gold[-1:].isdigit() and (total := _SUM_OF_NAMES.fullmatch(answer)):
         yield total[1]
     if answer[:1] in "aA" and (compound := _COMPOUND.fullmatch(answer)):
@@ -86,6 +99,27 @@ def other_numbers(gold: str, answer: str) -> Iterator[str]:
         yield answer[measure.end() :]
     if (dimension := _DIMENSION.search(answer)) and not _DIMENSION.search(gold):
         yield answer[: dimension.start()].rstrip()
+
+
+def _without_equal(answer: str) -> Iterator[str]:
+    """``298 K`` of ``298 K (25 °C)``, ``1/2`` of ``1/2 (50%)``: a quantity without an equal one in brackets."""
+    match = _EQUAL_IN_BRACKETS.fullmatch(normal(answer))
+    if match is None:
+        return
+    try:
+        one, other = read_number(match["number"]), read_number(match["other"])
+    except OverLimitError:
+        return
+    if one is None or other is None:
+        return
+    same = one.value == other.value and (one.unit == other.unit or not other.unit)
+    if not same and one.unit and other.unit:
+        in_unit = converted(other, one.unit)
+        same = are_whole_degrees(one, other) or (in_unit is not None and in_unit.value == one.value)
+    elif not same and other.unit == (("%", 1),):
+        same = not one.unit and one.value * 100 == other.value
+    if same:
+        yield match["number"]
 
 
 def _below_zero(answer: str) -> Iterator[str]:
@@ -110,9 +144,13 @@ def _in_bookkeeping(answer: str) -> re.Match[str] | None:
 
 
 def in_bits(gold: str, answer: str) -> Iterator[str]:
-    """``11110000`` of ``1111 0000`` and ``0b11110000``."""
-    if _BITS.fullmatch(gold) and (bits := _BITS_IN_GROUPS.fullmatch(plain(answer))):
-        yield re.sub("[ _,]", "", bits[1])
+    """``11110000`` of ``1111 0000``, ``0b11110000`` and ``(1111 0000)_2``, and the other way round."""
+    if not (bits := _BITS_IN_GROUPS.fullmatch(plain(answer))) or gold[:1] not in "01(":
+        return
+    of_gold = _BITS_IN_GROUPS.fullmatch(plain(gold))
+    digits, digits_of_gold = (re.sub("[ _,]", "", match[2]) if match else "" for match in (bits, of_gold))
+    if _BITS.fullmatch(digits) and digits == digits_of_gold:
+        yield gold
 
 
 def may_have_other_form(answer: str) -> bool:
