@@ -313,6 +313,8 @@ _WEEKDAY = lazy_compile(
 _COUNTED_FROM = lazy_compile(
     rf"(?<!{_IN_WORD})(?:nach|vor|seit|ab|bis|après|avant|depuis|dès|jusqu\w*|después|antes|desde|hasta|depois|até|dopo|prima|da|fino|na|voor|vanaf|tot|efter|före|før"
     r"|från|fra|po|przed|od|do|před|do|od|után|előtt|jälkeen|ennen|după|înainte|после|до|перед|через|після|setelah|sesudah|sebelum|sejak|sau|trước|từ|sonra|önce"
+    r"|jede\w*|elke|iedere|varje|hver|każd\w+|кажд\w+|кожн\w+|každ\w+|minden|joka|kila|svak\w+|tous les|todos (?:los|as|os)|tutti"
+    r"|excepto|exceto|eccetto|tranne|behalve|utom|unntatt|undtagen|oprócz|кроме|окрім|kromě|okrem|osim|hariç|kecuali|trừ|isipokuwa|kivéve|paitsi|εκτός|باستثناء|छोड़कर"
     rf"|baada|kabla|μετά|πριν|بعد|قبل|אחרי|לפני|बाद|पहले|পরে|পর|আগে|తర్వాత|ముందు|பிறகு|முன்)(?!{_IN_WORD})",
     re.IGNORECASE,
 )
