@@ -27,7 +27,7 @@ from .answers.extract import (
     final_answer,
     uses_other_language,
 )
-from .answers.foreign_readings import fills_blanks_otherwise, readings
+from .answers.foreign_readings import fills_blanks_otherwise, is_day_first, readings
 from .answers.gold import Gold, Golds, read_golds
 from .answers.hedging import hedging, is_relative, unevaluated, without_reason
 from .answers.kinds import Kind, read_as, read_gold
@@ -49,6 +49,8 @@ from .answers.sentences import stated
 from .answers.sequences import is_in_another_order
 from .answers.structures import by_structure
 from .answers.translated import (
+    day_first,
+    is_date,
     may_be_translated,
     unit_in_english,
     whole_amount,
@@ -246,6 +248,8 @@ class Accuracy(Verifier):
                 return verdict
             if verdict := self._as_time(golds, reading, final.text, rules):
                 return verdict
+            if verdict := self._as_day(golds, reading, final.text, rules):
+                return verdict
         return None
 
     def _as_time(self, golds: Sequence[Gold], text: str, all_text: str, rules: Rules) -> Verdict | None:
@@ -253,6 +257,13 @@ class Accuracy(Verifier):
         if ":" not in text or not _TIME_WITH_POINT.fullmatch(golds[0].answer.text) or not uses_other_language(all_text):
             return None
         return self._accepted(Gold(*read_gold(golds[0].answer.text.replace(".", ":"), None)), normal(text), rules)
+
+    def _as_day(self, golds: Sequence[Gold], text: str, all_text: str, rules: Rules) -> Verdict | None:
+        """The verdict on a date with a month's name, where the gold answer is ``6.12.1917``, in another language."""
+        date = day_first(golds[0].answer.text)
+        if date is None or not is_date(text) or not is_day_first(all_text):
+            return None
+        return self._accepted(Gold(*read_gold(date, None)), text, rules)
 
     def _with_unit_behind(self, golds: Sequence[Gold], final: ExtractedAnswer, rules: Rules) -> Verdict | None:
         """The verdict on a box or bold number with the unit behind it, if any: ``\\boxed{45}`` radians for 45°."""

@@ -91,6 +91,7 @@ def check_accuracy(row: dict[str, Any]) -> None:
         "grader_faults",
         "languages",
         "languages_2",
+        "languages_3",
         "latex",
         "latex_boxes",
         "latex_college",

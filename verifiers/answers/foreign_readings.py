@@ -15,6 +15,7 @@ from .parse import parse
 from .units import is_measure
 
 _SEPARATOR = lazy_compile(r"\d[.,]\d")
+_YEAR_FIRST = lazy_compile("[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 _AMOUNT = lazy_compile(r"-?\d[\d.,]* ?(?:[A-Za-z]{1,12}(?:[/^][a-z\d]{1,4})?|[%°]C?)?")
 
 
@@ -34,6 +35,8 @@ def readings(
         texts.append(time)
     if final.source in ("phrase", "last_line") and (filled := translated.blanks(final.text)):
         texts.append(filled)
+    if (date := translated.day_first(answer)) and is_day_first(final.text):
+        yield date
     commas = _SEPARATOR.search(answer) is not None and uses_commas(final.text)
     for text in texts:
         reading = translated.in_english(text, commas, commas) if in_english else None
@@ -45,6 +48,11 @@ def readings(
             yield translated.whole_amount(text) or text
         if _AMOUNT.fullmatch(reading or "") or _has_measure(text):
             return
+
+
+def is_day_first(text: str) -> bool:
+    """Whether a text is in a language, other than English, whose dates begin with the day."""
+    return uses_other_language(text) and _YEAR_FIRST.search(text) is None
 
 
 def _has_measure(text: str) -> bool:

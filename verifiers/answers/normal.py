@@ -43,6 +43,7 @@ _VARIANTS = {"varepsilon": "epsilon", "varphi": "phi", "vartheta": "theta", "var
 _ESTIMATES = lazy_compile("(?<![^\\W\\d_])(?:(?P<letter>[A-Za-z])(?P<sign>[\u0302\u0304\u0305])|\u0177)(?![^\\W\\d_])")
 _SQUARE_METERS = lazy_compile(r"(?<=\d)\s?m([²³])")
 _GREEK_WORD = lazy_compile("[\u0370-\u03ff]{3}")
+_PI_IN_WORD = lazy_compile("(?<=[\u0386-\u03ce])π|π(?=[\u0386-\u03ce])")
 _UNICODE_ROOT = lazy_compile(r"([√∛∜])\s?(\d+(?:\.\d+)?)")
 _ROOTS = {"√": r"\sqrt", "∛": r"\sqrt[3]", "∜": r"\sqrt[4]"}
 
@@ -357,10 +358,12 @@ def _ascii(text: str) -> str:
     text = _SQUARE_METERS.sub(r"\\text{m}\1", text)
     if _GREEK_WORD.search(text) is None:
         text = "".join(rf"\{_GREEK[character]} " if character in _GREEK else character for character in text)
+    elif "π" in text:
+        text = _PI_IN_WORD.sub(lambda match: "\ue000" * len(match[0]), text)
     text = _UNICODE_ROOT.sub(lambda match: f"{_ROOTS[match[1]]}{{{match[2]}}}", text)
     text = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ]+", lambda match: "^{" + match.group().translate(_SUPERSCRIPTS) + "}", text)
     text = re.sub("[₀₁₂₃₄₅₆₇₈₉]+", lambda match: "_{" + match.group().translate(_SUBSCRIPTS) + "}", text)
-    return "".join(_ascii_character(character) for character in text)
+    return "".join(_ascii_character(character) for character in text).replace("\ue000", "π")
 
 
 def _estimate(match: re.Match[str]) -> str:

@@ -13,7 +13,8 @@ import unicodedata
 from grpo_env.lazy_regex import lazy_compile
 
 from .currencies import CODES
-from .foreign_numbers import in_figures, languages_of, with_halves
+from .foreign_clocks import spoken_clock
+from .foreign_numbers import in_figures, in_our_years, with_halves
 from .foreign_words import AND, MAGNITUDES, MONTHS, OPTION, OR, TRUTHS, UNITS, WEEKDAYS
 from .normal import normal
 from .number_words import in_digits
@@ -25,9 +26,10 @@ _QUANTITY = lazy_compile(
     rf"(?P<head>[^\d\\{{}}()\[\]=<>|+*/^-]{{0,24}}?)\s?(?P<sign>- ?)?(?P<number>{_NUMBER})(?P<rest>[^\d]{{0,60}}|[^\d]{{1,40}}(?:[23]|\^\{{[23]\}}))"
 )
 _TAIL = lazy_compile(r"(?P<core>.*[\d}\])])\s?(?P<rest>[^\d{}()\[\]\\$=<>^]{1,40})")
-_LEADING_NUMBER = lazy_compile(r"(-?\d+(?:[./]\d+)?)\s?(.*)", re.DOTALL)
+_LEADING_NUMBER = lazy_compile(r"(-?\d+(?: \d+/\d+|[./]\d+)?)\s?(.*)", re.DOTALL)
 _TEXT_LETTER = lazy_compile(r"\\text\s?\{\s?([^{}]+?)\s?\}")
 _PART = lazy_compile(r"(\d+)\s?([^\d\s]+)\.?\s?(?:(?:und|et|y|e|i|и|en|och|ve|và|dan) )?")
+_PARTS_OF_UNITS = {"kg": ("g",), "m": ("cm", "dm"), "km": ("m",), "L": ("ml",), "cm": ("mm",), "tonnes": ("kg",)}
 _IN_PARTS = {"分": "min", "秒": "s", "時間": "h", "小时": "h", "小時": "h", "h": "h", "min": "min", "s": "s"}
 _SPEEDS = {"時速": "h", "时速": "h", "시속": "h", "分速": "min", "분속": "min", "秒速": "s", "초속": "s"}
 _ORDER = ("days", "h", "min", "s")
@@ -65,43 +67,6 @@ _CLOCK = lazy_compile(
     r"(?P<sign>:|\.(?=\d\d ?Uhr)|h\b|h(?=\d)|heures?\b|Uhr|时|時|点|點|시|giờ)\s?(?:(?P<minute>[0-5]?\d)\s?(?:分|분|phút)?|(?P<halved>半|반))?"
     rf"\s?(?:Uhr|整|정각)?(?: (?P<part>{'|'.join(_MORNING + _EVENING)}))?"
 )
-_ORDINAL_HOURS = {
-    word: hour
-    for words in (
-        "первого второго третьего четвёртого пятого шестого седьмого восьмого девятого десятого одиннадцатого двенадцатого",
-        "pierwszej drugiej trzeciej czwartej piątej szóstej siódmej ósmej dziewiątej dziesiątej jedenastej dwunastej",
-        "pierwsza druga trzecia czwarta piąta szósta siódma ósma dziewiąta dziesiąta jedenasta dwunasta",
-    )
-    for hour, word in enumerate(words.split(), 1)
-} | {"четвертого": 4}
-_HOUR = rf"(?P<hour>(?:1[0-2]|[1-9])(?![\w,:/%])|{'|'.join(_ORDINAL_HOURS)})"
-_AT = r"(?:(?:um|om|kl\.?|klokken|klockan|alle|le|a las|las|a la|la|às|as|saat|pukul|jam|o|в|за)\s)"
-_SPOKEN_CLOCKS = tuple(  # with numbers in figures: "halb 8", "3 heures et demie"; and the minutes that are added
-    (lazy_compile(rf"(?<![\w.,]){pattern}(?![\w%]|[.,]\d)", re.IGNORECASE), minutes)
-    for pattern, minutes in (
-        (rf"{_AT}?(?:halb|half|halv|halv|setengah|1/2|половина|половину|половине|wpół do) {_HOUR}", -30),
-        (rf"{_AT}(?P<hour>1[0-2]|[1-9])\.5", 30),
-        (r"(?P<hour>1[0-2]|[1-9])(?: heures? et demie| giờ rưỡi| buçuk(?:ta)?| e meia| e mezza| y media)", 30),
-        (rf"{_AT}?(?:viertel nach|kwart over|kvart över|kvart over|kvarter over|kwadrans po) {_HOUR}", 15),
-        (rf"{_AT}?(?P<hour>1[0-2]|[1-9])(?: heures?)? (?:et quart|y cuarto|e (?:un quarto|1/4))", 15),
-        (rf"четверть (?P<hour>{'|'.join(_ORDINAL_HOURS)})", -45),
-        (rf"{_AT}?(?:viertel vor|kwart voor|kvart i|kvart på|kvarter i|без четверти|za kwadrans) {_HOUR}", -15),
-        (rf"{_AT}?(?P<hour>1[0-2]|[1-9])(?: heures?)? (?:moins le quart|menos cuarto|meno (?:un quarto|1/4))", -15),
-        (rf"{_AT}?(?P<minutes>\d\d?)(?: minuten| minuter| minutter)? (?:nach|over|över) {_HOUR}", 0),
-        (rf"{_AT}?(?P<before>\d\d?)(?: minuten| minuter| minutter)? (?:vor|voor|i|på|para as) {_HOUR}", 0),
-        (rf"{_AT}?(?P<minutes>\d\d?)(?: minuten)? (?:nach|over|över) (?:halb|half|halv) {_HOUR}", -30),
-        (rf"{_AT}?(?P<before>\d\d?)(?: minuten)? (?:vor|voor|i|på) (?:halb|half|halv) {_HOUR}", -30),
-        (r"(?:a )?las? (?P<hour>1[0-2]|[1-9]) (?:y (?P<minutes>\d\d?)|menos (?P<before>\d\d?))", 0),
-        (rf"без (?P<before>\d\d?) (?:минут )?{_HOUR}", 0),
-    )
-)
-_PART_OF_DAY = lazy_compile(
-    r"(?<!\w)(?:(?P<am>morgens|vormittags|du matin|de la mañana|da manhã|di mattina|del mattino|утра|rano|'s ochtends|'s morgens"
-    r"|på morgonen|sabah|sáng|pagi)|(?P<pm>nachmittags|abends|de l'après-midi|du soir|de la tarde|de la noche|da tarde|da noite"
-    r"|del pomeriggio|di sera|дня|вечера|po południu|wieczorem|'s middags|'s avonds|på eftermiddagen|öğleden sonra|akşam|chiều|tối"
-    r"|sore|malam))(?!\w)",
-    re.IGNORECASE,
-)
 _IN_CHINESE = lazy_compile(
     r"(?:(?P<year>\d{4})\s?[年년]\s?)?(?P<month>1[0-2]|[1-9])\s?[月월]\s?(?P<day>[12]?\d|3[01])\s?[日号일]"
     rf"(?:\s?[,，(（]?\s?(?P<weekday>{'|'.join(word for word in WEEKDAYS if not word[0].isascii() and len(word) < 4)})[)）]?)?"
@@ -113,24 +78,28 @@ _WEEKDAY = lazy_compile(
 _ENGLISH_MONTHS = tuple(dict.fromkeys(MONTHS.values()))
 _DATE = lazy_compile(
     rf"(?:(?:le|el|il|am|em|on|den|der|dne|w) )?(?:(?P<weekday>{'|'.join(WEEKDAYS)}),?\s)?(?:(?:le|el|il|den|der|dem|dia|día) )?"
-    rf"(?P<day>[12]?\d|3[01])(?:\.|er|º|°|ος)?\s?(?:de |d'|di |tháng )?(?P<month>{'|'.join(sorted(MONTHS, key=len, reverse=True))})"
+    rf"(?P<day>[12]?\d|3[01])(?:\.|er|º|°|ος)?\s?(?:de |d'|di |ב|की |ng )?(?P<month>{'|'.join(sorted(MONTHS, key=len, reverse=True))})"
     r"(?:,?\s(?:de |del |do |năm )?(?P<year>\d{4})(?:\s?(?:г\.?|года|год|r\.?|roku|р\.?|року))?)?",
     re.IGNORECASE,
 )
 _LEADS = "|".join(sorted((re.escape(word.replace("_", " ")) for word in OPTION), key=len, reverse=True))
 _OPTION = lazy_compile(
     rf"(?:(?:la|l'|die|der|o|a|il|das|den) ?)?(?:{_LEADS})(?: (?:correcta|correcte|correta|corretta|số|no|nº))?\s?[:：]?\s?"
-    r"[\"'(*]{0,3}(?P<letter>[A-Za-zА-Яа-яア-ンก-ฮ가-하①-⑳]|\d{1,2})[\"')*.]{0,3}",
+    r"[\"'(*]{0,3}(?P<letter>[^\W\d_]|[①-⑳]|\d{1,2})[\"'׳’)*.]{0,3}",
     re.IGNORECASE,
 )
 _NUMBERED = lazy_compile(
     r"(?:第)?(?P<number>\d{1,2}|[①-⑳])(?:번|番|号|题|項)|(?P<letter>[A-F])\s?(?:şıkkı|seçeneği)(?:d[ıi]r)?"
+)
+_LETTER_IN_BRACKETS = lazy_compile(
+    r"[\"'(（「*]{0,3}(?P<letter>(?![A-Za-zÀ-ÿ\u0370-\u03ff\u3400-\u9fff])[^\W\d_])[\"'׳’)）」*.]{1,3}"
 )
 _CIRCLED = lazy_compile(r"[①-⑳](?:\s?(?:和|与|と|및|과|와|、|,|，|·|и|et|und|y|e|và|ve)?\s?[①-⑳])*")
 _TRUTH = lazy_compile(
     r"[\"«„“'*]*(?P<word>[^\W\d_]+(?:[\u0900-\u0e7f]+)?(?: kweli)?)[\"»“”'*]*(?:\s?[,.;:!。，、،–—-]\s?(?P<reason>.+))?",
     re.S,
 )
+_SIGNS_OF_TRUTH = {**dict.fromkeys(("√", "✓", "✔"), "true"), **dict.fromkeys(("×", "✗", "✘", "\\times"), "false")}
 _DENIES = lazy_compile(
     r"(?<!\w)(?:nicht|kein\w*|pas|no|non|não|nao|не|нет|nie|niet|inte|ikke|không|değil|tidak|bukan|nu|není|nem|ei|si|δεν"
     r"|ليس\w*|لا|not?)(?!\w)|不|没|ない|ません|아니|않|नहीं|নয়|না|ไม่|n['’]",
@@ -174,7 +143,7 @@ _BAR_POINT = lazy_compile(
 _RAISED = lazy_compile(r"(.+?)\s?\^?\s?\{?([23])\}?")
 _ENGLISH = lazy_compile(r"\b(?:[Tt]he|[Tt]herefore|[Hh]ence|which|this)\b")
 _TRANSLATABLE = lazy_compile(
-    r"[^\x00-\x7f]|,|%\s?\d|(?<![A-Za-z\\])[A-Za-z]{2}|\\text|\\math|\s[A-Za-z]\s|\\,\d|\d[ ~]\d|\d\.\d{3}(?!\d)|\||\\mid|^[SLM]\s?=|\d\{?[:.]\}?\d\d(?!\d)"
+    r"[^\x00-\x7f]|,|%\s?\d|(?<![A-Za-z\\])[A-Za-z]{2}|\\text|\\math|\s[A-Za-z]\s|\\,\d|\d[ ~]\d|\d\.\d{3}(?!\d)|[./]\d\d?[./]\d{4}\Z|\||\\mid|^[SLM]\s?=|\d\{?[:.]\}?\d\d(?!\d)"
 )
 _CONDITION = lazy_compile(
     r"(?:если|wenn|falls|sofern|si|se|jeśli|als|nếu|eğer|jika|if|nur|solo|seulement)(?!\w)|如果|만약|もし|यदि|যদি|إذا",
@@ -226,6 +195,8 @@ def in_english(text: str, comma: bool = False, point: bool = False) -> str | Non
     if not text or len(text) > MAX_LENGTH:
         return None
     written, text = text, _unquoted(text)
+    if not text.isascii():
+        text = in_our_years(text)
     if article := _ARTICLE.match(text):
         text = text[article.end() :]
     if percent := _PERCENT_FIRST.fullmatch(text.replace("\\", "").strip("$")):
@@ -234,9 +205,9 @@ def in_english(text: str, comma: bool = False, point: bool = False) -> str | Non
     if circled := _CIRCLED.fullmatch(text):
         digits = [unicodedata.normalize("NFKC", sign) for sign in re.findall("[①-⑳]", circled[0])]
         return ", ".join(digits)
-    if option := _OPTION.fullmatch(text) or _NUMBERED.fullmatch(text):
+    if option := _OPTION.fullmatch(text) or _NUMBERED.fullmatch(text) or _letter(text):
         return unicodedata.normalize("NFKC", option.groupdict().get("letter") or option["number"])
-    if truth := truth_in_english(text):
+    if truth := truth_in_english(text) or _SIGNS_OF_TRUTH.get(text.strip("$* ")):
         return truth
     if other := _in_brackets(text) or _with_bar(text):
         return other
@@ -255,7 +226,7 @@ def in_english(text: str, comma: bool = False, point: bool = False) -> str | Non
         return solutions[1]
     english = (
         _clock(plain)
-        or spoken_clock(plain, whole=True)
+        or ((told := spoken_clock(plain, whole=True)) and told.time)
         or _date(plain)
         or joined_in_english(plain)
         or _quantity(plain, comma, point)
@@ -311,6 +282,8 @@ def is_date(english: str) -> bool:
 
 def whole_amount(text: str) -> str | None:
     """``70000 dong`` of ``70.000 đồng``, whose currency has no decimals; ``2.5 h`` of ``2 horas y media``."""
+    if share := _in_percent(text):
+        return share
     if text[:1].isdigit() and len(text) <= MAX_LENGTH and (halved := with_halves(text)) != text:
         return in_english(halved) or halved
     number, _, unit = text.partition(" ")
@@ -388,31 +361,6 @@ def _clock(text: str) -> str | None:
     return f"{hour}:{minute:02} {half}"
 
 
-def spoken_clock(text: str, whole: bool = False) -> str | None:
-    """``7:30`` of "halb acht" and of a sentence with it as its only number; ``whole`` if it must be all of the text."""
-    in_words = in_figures(text, languages_of(text)) or in_figures(text)
-    if in_words is None and not any(hour in text for hour in _ORDINAL_HOURS):
-        return None
-    figures = in_words or text
-    part = _PART_OF_DAY.search(figures)
-    if part and whole:
-        figures = (figures[: part.start()] + figures[part.end() :]).strip()
-    for pattern, minutes in _SPOKEN_CLOCKS:
-        match = pattern.fullmatch(figures) if whole else pattern.search(figures)
-        if match is None or re.search(r"\d", figures[: match.start()] + figures[match.end() :]):
-            continue
-        groups = match.groupdict()
-        if in_words is None and groups["hour"].isdigit():  # half 8
-            continue
-        hour = _ORDINAL_HOURS.get(groups["hour"].lower()) or int(groups["hour"])
-        hour += 12 * bool(part and part["pm"] and hour < 12)
-        total = (60 * hour + minutes + int(groups.get("minutes") or 0) - int(groups.get("before") or 0)) % (24 * 60)
-        if not part and total < 60:
-            total += 12 * 60
-        return f"{total // 60}:{total % 60:02}" + (" am" if part and part["am"] else "")
-    return None
-
-
 def with_part_of_day(before: str, time: str, behind: str) -> str | None:
     """A time of day in English with the part of the day right before or behind it."""
     words = _PARTS_BEFORE.search(before) or _PARTS_BEHIND.match(behind)
@@ -433,16 +381,25 @@ def fills_blanks(text: str) -> bool:
     return not text.isascii() and _FILLED.search(text) is not None
 
 
-def without_part_of_day(text: str) -> str:
-    """A text without in the morning and the like."""
-    return _PART_OF_DAY.sub("", text)
-
-
 _PARTS_BEFORE = lazy_compile(rf"(?P<part>{'|'.join(_AM + _PM)})\s?\$?\s?\Z")
 _PARTS_BEHIND = lazy_compile(
     rf"\$?\s?(?:Uhr |uur )?[(（]?(?P<part>{'|'.join((*_AM, *_PM, *_MORNING, *_EVENING))})(?!\w)", re.IGNORECASE
 )
 _FILLED = lazy_compile(r"空[^。\n]{0,6}依次|依次(?:应?填|为空)|第[一1]个?空")
+
+
+def day_first(text: str) -> str | None:
+    """``3 October 1990`` of ``03.10.1990``."""
+    match = _NUMERIC_DATE.fullmatch(text.strip(" .$*"))
+    if match is None or not 1 <= int(match["month"]) <= 12:
+        return None
+    return f"{int(match['day'])} {_ENGLISH_MONTHS[int(match['month']) - 1]} {match['year']}"
+
+
+_DATE_IN_ORDER = lazy_compile(  # ngày 15 tháng 3 năm 2021, 2021. március 15.
+    r"(?:ngày )?(?P<day>\d{1,2}) tháng (?P<month>\d{1,2}) năm (?P<year>\d{4})|(?P<first>\d{4})\. ?(?P<name>[^\W\d_]{3,12}) (?P<last>\d{1,2})\.?(?:-[aáeé]n?)?"
+)
+_NUMERIC_DATE = lazy_compile(r"(?P<day>\d{1,2})(?P<sign>[./-]) ?(?P<month>\d{1,2})(?P=sign) ?(?P<year>\d{4})")
 
 
 def _date(text: str) -> str | None:
@@ -453,6 +410,9 @@ def _date(text: str) -> str | None:
         month = _ENGLISH_MONTHS[int(match["month"]) - 1]
         of_week = WEEKDAYS.get(match["weekday"] or "", "")
         return f"{of_week} {match['day']} {month} {match['year'] or ''}".strip()
+    if not text.isascii() and (ordered := _DATE_IN_ORDER.fullmatch(text)) and 1 <= int(ordered["month"] or 1) <= 12:
+        name = _ENGLISH_MONTHS[int(ordered["month"]) - 1] if ordered["month"] else MONTHS.get(ordered["name"].lower())
+        return f"{ordered['day'] or ordered['last']} {name} {ordered['year'] or ordered['first']}" if name else None
     match = _DATE.fullmatch(text)
     if match is None:
         return None
@@ -466,6 +426,8 @@ def _quantity(text: str, comma: bool, point: bool) -> str | None:
     text = _TEXT_LETTER.sub(r" \1", text) if not text.isascii() or "\\text" in text else text
     if parts := _in_parts(text):
         return parts
+    if share := _in_percent(text):
+        return share
     if (chinese := _CHINESE.fullmatch(text)) and not chinese["rest"].startswith("分之"):
         value = in_digits(chinese["number"])
         if value and chinese["percent"]:
@@ -473,14 +435,12 @@ def _quantity(text: str, comma: bool, point: bool) -> str | None:
         return _with_unit(value, chinese["rest"]) if value and chinese["rest"] else value
     if text[:1].isdigit() and (halved := with_halves(text)) != text:
         return _quantity(halved, comma, point) or halved
-    if (
-        not text[:1].isdigit()
-        and (figures := in_figures(text))
-        and figures.lstrip("-")[:1].isdigit()
-        and not _is_prose(figures.split(" ", 1)[0])
-    ):
+    figures = in_figures(text) if not text[:1].isdigit() else None
+    if figures and figures.lstrip("-")[:1].isdigit() and not _is_prose(figures.split(" ", 1)[0]):
         number, rest = _LEADING_NUMBER.fullmatch(figures).groups()  # type: ignore[union-attr]
         return number if not rest else _with_unit(number, rest) if _unit(rest)[1] is not None else None
+    if figures and (named := _QUANTITY.fullmatch(figures)) and named["head"].strip(" .:").casefold() in UNITS:
+        text = figures  # yüzde otuz beş, shilingi mia tano
     match = _QUANTITY.fullmatch(text)
     if match is None:
         tail = _TAIL.fullmatch(text)
@@ -507,6 +467,24 @@ def _quantity(text: str, comma: bool, point: bool) -> str | None:
     return _with_unit(sign + number, rest or unit)
 
 
+_SHARE = lazy_compile(r"(?P<tens>[1-9一二三四五六七八九])[割할成](?:(?P<units>[1-9一二三四五六七八九])分)?")
+
+
+def _in_percent(text: str) -> str | None:
+    """``30%`` of 3割 and 三成, ``35%`` of 3割5分."""
+    share = _SHARE.fullmatch(text) if not text.isascii() else None
+    return f"{10 * _tenths(share['tens']) + _tenths(share['units'])}%" if share else None
+
+
+def _letter(text: str) -> re.Match[str] | None:
+    """A letter of another alphabet in brackets or with a sign behind it, as a choice."""
+    return _LETTER_IN_BRACKETS.fullmatch(text) if not text.isascii() and len(text) < 9 else None
+
+
+def _tenths(digit: str | None) -> int:
+    return int(digit) if (digit or "0").isdecimal() and digit else "零一二三四五六七八九".find(digit or "零")
+
+
 _SIGNS = frozenset(name.upper() for name in CODES)
 
 
@@ -525,18 +503,20 @@ def _number(text: str, comma: bool, has_unit: bool, thousands: bool) -> str:
 
 def _in_parts(text: str) -> str | None:
     """``3 h 20 min`` of ``3時間20分``."""
-    parts, at = [], 0
+    parts: list[tuple[str, str]] = []
+    at = 0
     while match := _PART.match(text, at):
-        unit = _IN_PARTS.get(match[2]) or UNITS.get(match[2].strip(".").casefold())
-        if unit not in _ORDER:
+        unit = _IN_PARTS.get(match[2]) or UNITS.get(match[2].strip(".").casefold()) or ""
+        following = _ORDER[_ORDER.index(parts[-1][1]) + 1 :] if parts and parts[-1][1] in _ORDER else ()
+        if (
+            unit not in (*following, *_PARTS_OF_UNITS.get(parts[-1][1], ()))
+            if parts
+            else (unit not in _ORDER and unit not in _PARTS_OF_UNITS)
+        ):
             return None
         parts.append((match[1], unit))
         at = match.end()
-    if (
-        at < len(text)
-        or len(parts) < 2
-        or [_ORDER.index(unit) for _, unit in parts] != sorted({_ORDER.index(unit) for _, unit in parts})
-    ):
+    if at < len(text) or len(parts) < 2:
         return None
     return " ".join(f"{number} {unit}" for number, unit in parts)
 

@@ -15,17 +15,16 @@ from itertools import pairwise
 from grpo_env.lazy_regex import lazy_compile
 
 from ..currencies import SIGNS
-from ..foreign_numbers import FUNCTION_WORDS, in_figures, languages_of, with_halves
-from ..foreign_words import MONTHS
+from ..foreign_clocks import spoken_clock
+from ..foreign_numbers import FUNCTION_WORDS, in_figures, in_our_years, languages_of, with_halves
+from ..foreign_words import MONTHS, WEEKDAYS
 from ..translated import (
     CONDITION_AT_END,
     NO_SOLUTION,
     in_english,
     joined_in_english,
-    spoken_clock,
     truth_in_english,
     unit_in_english,
-    without_part_of_day,
 )
 
 MAX_LENGTH = 240
@@ -76,13 +75,19 @@ _THEREFORE = (
     r"|그래서|결국|즉"
 )
 _STARTS = lazy_compile(rf"\W{{0,4}}(?:{_THEREFORE})", re.IGNORECASE)
+_INSIDE = lazy_compile(  # "Er kommt also um halb acht an."
+    r"(?:[^\s,;:.!?]+\s){1,4}(?:also|somit|damit|folglich|demnach|donc|ainsi|por (?:lo )?tanto|entonces|portanto|assim|quindi|dunque|pertanto|perciò|dus"
+    r"|daarom|alltså|således|altså|derfor|därför|więc|zatem|tedy|teda|tehát|deci|așadar|siis|значит|итак|следовательно|таким образом|поэтому|отже|тому|jadi|dakle|stoga)[\s,]",
+    re.IGNORECASE,
+)
 _STARTS_FOREIGN = lazy_compile(
     rf"\W{{0,4}}(?!(?:also|logo|proto|razem|deci|siis|i alt)\b)(?:{_THEREFORE})", re.IGNORECASE
 )
 _CLAUSE = lazy_compile(rf"[,，、;；:：]\s?(?={_THEREFORE})", re.IGNORECASE)
 _SENTENCE_END = lazy_compile(r"(?<!\b\w)[.!](?:\s+(?=[^\d\s])(?![a-zà-ÿа-яё])|\Z)|[。！।؟?？｡]|．(?=\s|\Z)|\n")
+_IN_WORD = r"[\w\u0900-\u0963\u0966-\u0dff]"  # signs of vowels are no \w
 _AGAINST = lazy_compile(
-    r"(?<!\w)(?:supérieur\w*|inférieur\w*|superior\w*|inferior\w*|cerca|près|vicin\w*|kaum|wohl|über|unter|knapp|rund|gut|doppelt\w*|hälfte"
+    rf"(?<!{_IN_WORD})(?:supérieur\w*|inférieur\w*|superior\w*|inferior\w*|cerca|près|vicin\w*|kaum|wohl|über|unter|knapp|rund|gut|doppelt\w*|hälfte"
     r"|avant|antes|sebelum|trước|przed|viertel|kwart|kvart|kvarter|quart|cuarto|quarto|kwadrans|çeyrek|четверт[иь]|moitié|double|mitad|doble|metà|doppio|dobro|metade|oltre|sopra|sotto|acima|abaixo|encima|ponad|poniżej|powyżej|połowa|över|under"
     r"|over|boven|onder|fler|flera|yli|felett|alatt|peste|sub|над|свыше|выше|ниже|половин\w*|вдвое|trên|dưới|vượt|đôi|atas|bawah|üzeri"
     r"|altında|üstünde|\w{2,}m[ae]z|אינה|אינו|איננו|איננה|חצי|demie?|medi[ao]|mei[ao]|mezz[ao]|halb\w*|half|halv|półtora|rưỡi|yarım|noch"
@@ -99,7 +104,8 @@ _AGAINST = lazy_compile(
     r"|není|nebo|asi|méně|více|než|mezi|nem|vagy|körülbelül|nu|sau|aproximativ|ei|tai|noin|si|sio|siyo|hapana|au|karibu|zaidi|chini|kati"
     r"|не|ни|нет|или|либо|около|примерно|почти|менее|более|меньше|больше|чем|между|если|может|возможно|неверно|ли|каждый|каждая"
     r"|каждые|каждую|ще|або|приблизно|δεν|ή|περίπου|ليس\w*|ليست|لا|لن|لم|أو|حوالي|تقريبا\w*|أقل|أكثر|بين|إذا كان|ربما|غير|هل|لو"
-    r"|לא|או|בערך|פחות|יותר|אם|नहीं|या|लगभग|कम|ज्यादा|अधिक|बीच|यदि|शायद|क्या|প্রায়|নয়|না|নেই|অথবা|বা|কম|বেশি|যদি|কি)(?!\w)"
+    rf"|לא|או|בערך|פחות|יותר|אם|नहीं|या|लगभग|कम|ज्यादा|अधिक|बीच|यदि|शायद|क्या|প্রায়|নয়|না|নেই|অথবা|বা|কম|বেশি|যদি|কি"
+    rf"|அல்ல|இல்லை|சுமார்|அல்லது|அதிகம்|குறைவு|கிட்டத்தட்ட|కాదు|లేదు|లేదా|సుమారు|దాదాపు|కంటే|ఎక్కువ|తక్కువ|نیست|نیستند|نه|حدود|تقریبا|تقریباً|بیش|بیشتر|کمتر|یا|شاید|آیا|نہیں|زیادہ|کیا|nije|nisu|više|manje|oko|ili|možda|ako|između|barem|около|повече|може|nie|asi|viac|menej|alebo|než|okolo|možno|hindi|halos|mahigit|higit|kulang|siguro|wala|नाही|नाहीत|सुमारे|जवळपास|जास्त|किंवा|करीब|hai\w+i|hawa\w+i|hazi\w+i|haku\w+|ha[uk]\w{{2,}}i)(?!{_IN_WORD})"
     r"|不|没|沒|非|未|或|约|約|大约|至少|至多|最多|以上|以下|左右|之间|多于|少于|大于|小于|超过|如果|若|假设|可能|也许|吗|每|比|差|多余|除|錯|错|倍|半|[時时分秒]速|[시분초]속"
     r"|ない|ません|なく|または|もしく|あるい|およそ|たぶん|かも|より|か。|でしょうか|もし|ごと|毎"
     r"|아니|않|없|또는|혹은|이거나|거나|약 |정도|이상|이하|보다|사이|만약|아마|매 |마다|틀"
@@ -113,10 +119,14 @@ _QUALIFIED = lazy_compile(  # per hour, per day; times as much
     re.IGNORECASE,
 )
 _AGAINST_TIME = lazy_compile(
-    r"(?<!\w)(?:nicht|kein\w*|oder|etwa|ungefähr|circa|ca|fast|kurz|spätestens|frühestens|vielleicht|erst ab|statt|pas|ou|environ|vers"
+    rf"(?<!{_IN_WORD})(?:nicht|kein\w*|oder|etwa|ungefähr|circa|ca|fast|kurz|spätestens|frühestens|vielleicht|erst ab|statt|pas|ou|environ|vers"
     r"|peut-être|avant|après|no|cerca|aproximadamente|casi|antes|después|quizás?|não|quase|depois|talvez|non|quasi|prima|dopo|forse"
     r"|niet|geen|of|ongeveer|bijna|rond|misschien|nie|lub|około|prawie|może|inte|eller|ungefär|nästan|ikke|cirka|не|или|около|почти"
-    r"|değil\w*|veya|yaklaşık|belki|bukan|atau|sekitar|không|hoặc|khoảng|gần|zwischen|bis|entre|tra|tussen|tot|między|между)(?!\w)",
+    r"|değil\w*|veya|yaklaşık|belki|bukan|atau|sekitar|không|hoặc|khoảng|gần|zwischen|bis|entre|tra|tussen|tot|między|между|po|vor|nach|seit|ab|jusqu\w*|depuis|dès|desde|hasta|até|dalle|fino|voor|na|vanaf|före|efter|före|før|etter|från|fra|till|til|przed|od|do|před|kolem|asi|nebo"
+    r"|előtt|után|körülbelül|vagy|nem|ennen|jälkeen|noin|tai|ei|înainte|după|sau|до|после|перед|після|коло|або|sebelum|setelah|trước|sau|önce|sonra|kabla|baada|au|karibu|si"
+    rf"|δεν|ή|περίπου|πριν|μετά|قبل|بعد|حوالي|تقريبا|أو|ليس\w*|لا|قبل از|بعد از|לא|או|בערך|לפני|אחרי|नहीं|या|लगभग|करीब|पहले|बाद|से|না|বা|অথবা|প্রায়|আগে|পরে|থেকে|نہیں|یا|تقریباً|پہلے|بعد"
+    rf"|அல்ல|இல்லை|சுமார்|அல்லது|அதிகம்|குறைவு|கிட்டத்தட்ட|కాదు|లేదు|లేదా|సుమారు|దాదాపు|కంటే|ఎక్కువ|తక్కువ|نیست|نیستند|نه|حدود|تقریبا|تقریباً|بیش|بیشتر|کمتر|یا|شاید|آیا|نہیں|زیادہ|کیا|nije|nisu|više|manje|oko|ili|možda|ako|između|barem|около|повече|може|nie|asi|viac|menej|alebo|než|okolo|možno|hindi|halos|mahigit|higit|kulang|siguro|wala|नाही|नाहीत|सुमारे|जवळपास|जास्त|किंवा|करीब|hai\w+i|hawa\w+i|hazi\w+i|haku\w+|ha[uk]\w{{2,}}i)(?!{_IN_WORD})"
+    r"|不|或|约|約|大约|左右|之前|之后|以前|以后|前に|頃|ごろ|ない|または|전에|이후|쯤|아니|또는|ไม่|หรือ|ประมาณ|ก่อน|หลัง",
     re.IGNORECASE,
 )
 _TIME_WITH_POINT = lazy_compile(
@@ -143,7 +153,7 @@ _TIME = lazy_compile(r"\d{1,2}(?:[:.h]|\s?(?:Uhr|heures?))")
 _BARE = lazy_compile(r"[-\d.,\s]+")
 _MATH_NAME = lazy_compile(r"\$\s?\\?[A-Za-z](?:_\{?\w\}?)?\s?\$")
 _IS = lazy_compile(
-    r"\s(?:ist|sind|lautet|lauten|heißt|sont|son|sono|são|est|es|è|é|is|jest|to|är|er|este|adalah|là|sarà|será|sera|era|était|fue|foi|war|was|będzie|будет|blir|wordt|είναι|— это|это был[ао]?|это|это|हैं?|ni)\s|(?<=\w)[是为為](?=\w)|は(?=\w)|(?<=[\uac00-\ud7af])[은는]\s"
+    r"\s(?:ist|sind|lautet|lauten|heißt|sont|son|sono|são|est|es|è|é|is|jest|to|är|er|este|adalah|là|sarà|será|sera|era|était|fue|foi|war|was|będzie|будет|blir|wordt|itakuwa|ilikuwa|είναι|— это|это был[ао]?|это|это|हैं?|ni)\s|(?<=\w)[是为為](?=\w)|は(?=\w)|(?<=[\uac00-\ud7af])[은는]\s"
 )
 _STATEMENT = lazy_compile(
     r"(?:(?:aussage|behauptung|affirmation|proposition|énoncé|afirmación|afirmação|afirmativa|proposición|proposição|enunciado|affermazione"
@@ -177,6 +187,7 @@ _ADVERB = lazy_compile(
     r"(?:also|damit|somit|folglich|dus|donc|bien|ainsi|entonces|pues|portanto|quindi|dunque|więc|zatem|alltså|altså)\s",
     re.I,
 )
+_LAST_CLAUSE = lazy_compile(r"(?<=[,،，;؛])[^,،，;؛\d]{4,120}\Z")
 _SEVERAL = lazy_compile(r"[,，、;；]|\s(?:und|et|y|e|i|и|en|och|og|ve|và|dan)\s|[和与と]")
 _COPULA = lazy_compile(
     r"\s?(?:となります|になります|となる|になる|です|でした|である|だ|있습니다|입니다|이다|이에요|예요|됩니다|(?:이|가) 됩니다|[이가] 걸린다|[이가] 걸립니다|がかかります|がかかる|かかります|かかる|में|है|हैं|होगा|होगी|मिले|था|थी"
@@ -216,9 +227,14 @@ def uses_other_language(text: str) -> bool:
         if others and 2 * others > len(_ASCII_LETTERS.findall(plain)):
             return True
     words = _latin_words(plain)
-    if words & _LARGE or (len(words) < 12 and not words & _ENGLISH and in_figures(plain[-160:], languages_of(plain))):
+    if words & _LARGE or (len(words) < 12 and not words & _ENGLISH and _has_number(plain[-160:])):
         return True
     return bool(words & _REMARKS) or _STARTS_FOREIGN.match(plain) is not None or _is_foreign(words)
+
+
+def _has_number(text: str) -> bool:
+    """Whether a text has a number or a time of day in words of another language."""
+    return in_figures(text, languages_of(text)) is not None or spoken_clock(text) is not None
 
 
 def conclusion(text: str) -> str | None:
@@ -235,7 +251,7 @@ def conclusion(text: str) -> str | None:
     clauses = list(_CLAUSE.finditer(last))
     if clauses:
         return last[clauses[-1].end() :]
-    return last if _STARTS.match(last) or len(sentences) == 1 else None
+    return last if len(sentences) == 1 or _STARTS.match(last) or _INSIDE.match(last) else None
 
 
 def values_at_end(sentence: str, without_unit: bool) -> Iterator[str]:
@@ -245,6 +261,8 @@ def values_at_end(sentence: str, without_unit: bool) -> Iterator[str]:
     """
     if len(sentence) > MAX_LENGTH or _QUESTION.search(sentence):
         return
+    if not sentence.isascii():
+        sentence = in_our_years(sentence)
     if (condition := CONDITION_AT_END.search(sentence.strip(" .。"))) and not _NOT_BEFORE.search(
         sentence[: condition.start()]
     ):
@@ -254,6 +272,8 @@ def values_at_end(sentence: str, without_unit: bool) -> Iterator[str]:
         return
     if truth := _TRUTH_IN_CLAUSE.fullmatch(sentence):
         yield truth["rest"]
+    if weekday := _only_weekday(sentence):
+        yield weekday
     yield from _values(with_halves(sentence), without_unit)
     time = _TIME_WITH_POINT.search(sentence)
     if time and not _AGAINST_TIME.search(sentence) and not _DIGITS.search(_TIME_WITH_POINT.sub("", sentence, count=1)):
@@ -261,13 +281,43 @@ def values_at_end(sentence: str, without_unit: bool) -> Iterator[str]:
     languages = languages_of(sentence)
     plain = _TURKISH_COPULA.sub("", sentence.strip(" .")) if "tr" in languages else sentence
     if clock := spoken_clock(plain):
-        if not _AGAINST_TIME.search(without_part_of_day(_STARTS.sub("", plain, count=1))):
-            yield clock
+        if not _AGAINST_TIME.search(_STARTS.sub("", clock.rest, count=1)):
+            yield clock.time
             if hours := _HOURS_AND_A_HALF.search(in_figures(plain, languages) or plain):
                 yield f"{hours[1]}.5 h"
         return
     if figures := in_figures(plain, languages):
         yield from _values(figures, without_unit)
+
+
+def _only_weekday(sentence: str) -> str | None:
+    """The only day of the week in a sentence, if it ends it but for a verb and nothing is counted from it."""
+    found = list(_WEEKDAY.finditer(sentence.casefold()))
+    if len(found) != 1:
+        return None
+    lead, rest = sentence[: found[0].start()], sentence[found[0].end() :].strip(" .。।!")
+    if (
+        len(rest.split()) > 1
+        or _AGAINST.search(f"{_STARTS.sub('', lead, count=1)} {rest} ")
+        or _COUNTED_FROM.search(lead + rest)
+    ):
+        return None
+    if _DIGITS.search(in_figures(lead, languages_of(sentence)) or lead):
+        return None
+    return WEEKDAYS[found[0].group()]
+
+
+_WEEKDAY = lazy_compile(
+    rf"(?<![^\W\d_])(?:{'|'.join(re.escape(word) for word in sorted(WEEKDAYS, key=len, reverse=True) if not re.match('[一-鿿]', word))})(?![^\W\d_])"
+)
+_COUNTED_FROM = lazy_compile(
+    rf"(?<!{_IN_WORD})(?:nach|vor|seit|ab|bis|après|avant|depuis|dès|jusqu\w*|después|antes|desde|hasta|depois|até|dopo|prima|da|fino|na|voor|vanaf|tot|efter|före|før"
+    r"|från|fra|po|przed|od|do|před|do|od|után|előtt|jälkeen|ennen|după|înainte|после|до|перед|через|після|setelah|sesudah|sebelum|sejak|sau|trước|từ|sonra|önce"
+    r"|jede\w*|elke|iedere|varje|hver|każd\w+|кажд\w+|кожн\w+|každ\w+|minden|joka|kila|svak\w+|tous les|todos (?:los|as|os)|tutti"
+    r"|excepto|exceto|eccetto|tranne|behalve|utom|unntatt|undtagen|oprócz|кроме|окрім|kromě|okrem|osim|hariç|kecuali|trừ|isipokuwa|kivéve|paitsi|εκτός|باستثناء|छोड़कर"
+    rf"|baada|kabla|μετά|πριν|بعد|قبل|אחרי|לפני|बाद|पहले|পরে|পর|আগে|తర్వాత|ముందు|பிறகு|முன்)(?!{_IN_WORD})",
+    re.IGNORECASE,
+)
 
 
 def _values(sentence: str, without_unit: bool) -> Iterator[str]:
@@ -277,6 +327,8 @@ def _values(sentence: str, without_unit: bool) -> Iterator[str]:
     said = deque(_IS.finditer(sentence), maxlen=1)
     if start is None or (said and not _DIGITS.search(sentence, said[0].end())):
         yield from _words_at_end(sentence)
+    elif clause := _LAST_CLAUSE.search(sentence):  # "Since 17 is odd, the statement is false."
+        yield from _truth_at_end(clause[0])
     if start is None:
         return
     before = _LAST_WORD.search(sentence[:start])

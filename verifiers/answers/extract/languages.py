@@ -33,7 +33,7 @@ ANSWER: dict[str, tuple[str, ...]] = {
     "Danish, Norwegian, Swedish": ("svar",),
     "Dutch": ("antwoord",),
     "Estonian, Finnish": ("vastus", "vastaus"),
-    "Filipino": ("ang sagot",),
+    "Filipino": ("sagot",),
     "French": ("réponse", "reponse"),
     "German": ("antwort", "endergebnis"),
     "Greek": ("απάντηση",),
@@ -67,11 +67,12 @@ _HINTS = ("chọn", "ตอบ", *(stem for stem in _STEMS if not stem.isascii()
 
 _ADJECTIVE = (
     r"(?:finales?|final|finala|finală|correctas?|correctes?|correct|corretta|correta|exacta?e?|esatta|juste|końcowa|ostateczna"
-    r"|prawidłowa|poprawna|cuối cùng|đúng|akhir|yang (?:benar|tepat)|النهائية|النهائي|الصحيحة)"
+    r"|prawidłowa|poprawna|cuối cùng|đúng|akhir|yang (?:benar|tepat)|muktamad"
+    r"|ה?סופית|ה?נכונה|la mwisho|sahihi|نهایی|صحیح|درست|النهائية|النهائي|الصحيحة)"
 )
 _IS = (
-    r"(?:est|es|és|è|é|ist|lautet|is|to|brzmi|jest|je|là|är|er|este|adalah|ialah|on|sont|son|sono|são|sind|zijn|είναι|هي|هو"
-    r"|היא|הוא|คือ|ni|है|हैं|होगा|আহে|হল|হলো|হলঃ|হবে|হচ্ছে|ay|on|yra|ir|ye|است|ہے)(?![\w\u0900-\u0dff])"
+    r"(?:(?:est|es|és|è|é|ist|lautet|is|to|brzmi|jest|je|là|är|er|este|adalah|ialah|on|sont|son|sono|são|sind|zijn|είναι|هي|هو"
+    r"|היא|הוא|ni|है|हैं|होगा|আহে|হল|হলো|হলঃ|হবে|হচ্ছে|ay|on|yra|ir|ye|است|ہے)(?![\w\u0900-\u0dff])|คือ)"
 )
 _NOT = (
     r"(?:n['’]est pas|no es|non è|não é|nao é|nu este|no és|nie jest|to nie|není|не|không phải(?: là)?|bukan(?:lah)?"
@@ -83,7 +84,10 @@ _MARKER = lazy_compile(
     rf"(?:(?P<no>{_NOT})|(?:{_IS}(?:\s?[:：])?|[:：=]|[—–](?=\s))[*_:\s]{{0,9}}(?=\S))"
     r"|(?<!\w)(?<!không )(?<!đừng )(?<!nên )(?<!phải )(?<!thể )"
     r"(?:chọn(?:\s(?:đáp án|phương án|câu|ý))?|đáp án|ตอบ|odp\.)\s(?=\**(?:[A-H](?![^\W_])|\$|[-\d]|ข้อ|ตัวเลือก))"
-    rf"|(?:{'|'.join(_PARTICLE_STEMS)})(?:は、?|은|는|[*_ ]{{0,4}}[:：])[*_:：\s]{{0,9}}(?=\S)",
+    r"|(?:cevap|yanıt)\s(?=\**[A-E]\**\s(?:şıkkı|seçeneği)(?:d[ıi]r)?[.!]?\**\s*(?:\n|\Z))"
+    r"|jawaban(?:nya)?\s(?=\**\(?[A-E]\)?\**[.!]?\**\s*(?:\n|\Z))"
+    r"|(?:\A|\n)[*_ \t]{0,4}ตอบ[*_:\s]{1,9}(?=\S)"
+    rf"|(?:{'|'.join(_PARTICLE_STEMS)})(?:は、?|은|는|[*_ ]{{0,4}}[:：】])[*_:：\s]{{0,9}}(?=\S)",
     re.IGNORECASE,
 )
 # "Si la respuesta es 18, ..."
@@ -93,7 +97,8 @@ _ASSUMED = lazy_compile(
     re.IGNORECASE,
 )
 _REASON = lazy_compile(
-    r",?\s+(?:parce qu|car\b|puisqu|porque\b|pois\b|perché\b|poiché\b|weil\b|denn\b|da\b|omdat\b|want\b|eftersom\b"
+    r",?\s+(?:(?:а не|und nicht|et non(?: pas)?|y no|e não|en niet|a nie|och inte|og ikke)\s(?=[\d$])"
+    r"|parce qu|car\b|puisqu|porque\b|pois\b|perché\b|poiché\b|weil\b|denn\b|da\b|omdat\b|want\b|eftersom\b"
     r"|fordi\b|ponieważ|bo\b|потому|так как|поскольку|vì\b|çünkü|karena\b|deoarece\b|protože|koska\b|mert\b|لأن|כי\b)",
     re.IGNORECASE,
 )
@@ -104,7 +109,7 @@ _OR = lazy_compile(
 )
 _WRONG = lazy_compile(
     r"(?<!\w)(?:falsch|nicht|faux|pas|falso|incorrect[oa]|incorrec?te|sbagliat[oa]|errad[oa]|fout|niet|fel|inte|ikke|fałszyw[ae]"
-    r"|nie|неверно|неправильно|не|sai|không|yanlış|değil|salah|bukan|ではない|ではありません)(?!\w)",
+    r"|nie|неверно|неправильно|не|sai|không|yanlış|değil\w*|salah|bukan|ではない|ではありません)(?!\w)",
     re.IGNORECASE,
 )
 

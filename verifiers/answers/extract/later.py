@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001  (letters of other alphabets)
 r"""Answers after those of the source that decides: ``\boxed{18}. The answer is 19.`` names two.
 
 A later number, tuple or formula is an answer as well, and a contradiction if it differs. "The answer is correct." adds
@@ -31,6 +32,25 @@ IN_TEXT: dict[Source, Callable[[str], ExtractedAnswer | None]] = {
 """The sources that need no tags."""
 
 _INVISIBLE = lazy_compile("[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+_DENIALS = (
+    " non ",
+    " nicht ",
+    " no ",
+    " não ",
+    " niet ",
+    " не ",
+    " nie ",
+    " inte ",
+    " ikke ",
+    " bukan ",
+    " không phải ",
+    "不是",
+)
+_DENIED_VALUE = lazy_compile(
+    r"(?:(?<=\W)(?:(?:et |e )?non(?: pas)?|(?:und )?nicht|y no|e não|(?:en )?niet"
+    r"|а не|a nie|(?:och )?inte|(?:og )?ikke|bukan|không phải(?: là)?)\s|不是)"
+    r"[\s$*]{0,3}(?P<value>-?\d+(?:[.,]\d+)?)(?![\w%])(?!\s(?:mal|fois|veces|vezes|volte|keer|gånger|ganger))"
+)
 _FENCE = lazy_compile(r"\s*```[a-z0-9+#]{0,12}[ \t]*\n((?:(?!```).)*)```\s*", re.DOTALL)
 _WEAKER: tuple[Source, ...] = ("hashes", "phrase", "a_line")
 
@@ -59,6 +79,14 @@ def visible(text: str) -> str:
     return text if text.isascii() else _INVISIBLE.sub("", text)
 
 
+def _is_denied_later(rest: str, answers: tuple[str, ...]) -> bool:
+    """Whether what follows an answer in another language denies its number: "Il y en a 42, et non 24." """
+    if len(answers) != 1 or not any(denial in rest for denial in _DENIALS):
+        return False
+    value = answers[0].strip(" $*.")
+    return any(match["value"] == value for match in _DENIED_VALUE.finditer(rest[:400]))
+
+
 def with_later_answers(first: ExtractedAnswer, text: str, sources: Sequence[Source]) -> ExtractedAnswer:
     """The answers of a source, and those that the text after them gives: by weaker sources, or as corrections."""
     if not first.answers or not 0 < first.end < len(text):
@@ -80,7 +108,7 @@ def with_later_answers(first: ExtractedAnswer, text: str, sources: Sequence[Sour
         later = [text for text in texts if is_answer(text, first.answers)]
         corrected = corrections(text, end, first.answers)
         later += corrected.answers
-        denied = denied or corrected.rejected
+        denied = denied or corrected.rejected or _is_denied_later(rest, first.answers)
     if not later and denied == first.denied:
         return first
     return extracted([*first.answers, *later], first.source, denied=denied, end=end)

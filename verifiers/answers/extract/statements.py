@@ -8,6 +8,7 @@ from grpo_env.lazy_regex import lazy_compile
 
 from ..chess import MOVE
 from ..currencies import SIGNS
+from ..foreign_words import MONTHS
 from .extracted import MAX_LENGTH, is_value
 
 WINDOW = 400  # characters of a text in which a statement ends
@@ -98,7 +99,11 @@ def statement(text: str, start: int) -> tuple[str, int]:
 
 def _goes_on(before: str, after: str) -> bool:
     """Whether a period between two texts ends no sentence: ``B. photosynthesis``, ``John F. Kennedy``, ``Gen. 1:1``."""
-    return any(start.search(before) and rest.match(after) for start, rest in _PERIOD)
+    if any(start.search(before) and rest.match(after) for start, rest in _PERIOD):
+        return True
+    day = before[-3:].split()[-1:]  # 3. Oktober 1990
+    words = after[:40].split() if day and day[0].isdigit() and len(day[0]) < 3 else []
+    return len(words) > 1 and words[0].lower() in MONTHS and words[1].strip(".,*").isdigit()
 
 
 def _without_marks(text: str, start: int, stated: str) -> str:
