@@ -24,7 +24,7 @@ from grpo_env.worker_process import limit_memory, limit_processor_time, read_req
 from .grammar import UndecidedError
 from .sympy_equality import Closeness, same, same_up_to_constant
 from .sympy_families import same_family
-from .sympy_reader import DIFFERENTIAL, read_formula
+from .sympy_reader import read_formula
 
 _PLAIN = lazy_compile(r"(?<![\\A-Za-z])(pi|theta|alpha|beta|sin|cos|tan|cot|sec|csc|log|ln|infty)(?![A-Za-z])")
 # \\sin x \\cdot y is a product: latex2sympy reads it as \\sin(xy)
@@ -47,6 +47,9 @@ _PRIMED = lazy_compile(  # y', y_1'', x'_1, y^{\prime}: latex2sympy reads y for 
 _MISREAD = lazy_compile(
     r"(?:\\(?P<greek>gamma|Gamma(?!\s?\())(?![A-Za-z])|\\[A-Za-z]+|(?P<letter>I|[Ee](?=\s?_)))"
     r"(?:\s?_\s?(?:\{\s?(?P<index>\w{1,12})\s?\}|(?P<short>\w)))?"
+)
+_DIFFERENTIAL = lazy_compile(
+    r"\\(?:int|oint|iint|partial)(?![a-z])|\\frac\s?\{\s?d[^{}]*\}\s?\{\s?d|d[a-z]\s?/\s?d[a-z]"
 )
 _TO_T = lazy_compile(r"\^\s?(?:T(?![A-Za-z])|\{\s?T\s?\})")  # which latex2sympy leaves out, as a transposition
 _LETTERS = lazy_compile(r"\\[A-Za-z]+|_\s?(?:\{[^{}]*\}|\w)|d(?=\s?_)|(?P<word>(?:(?!d\s?_)[A-Za-z])+)")
@@ -86,7 +89,7 @@ def _formula(text: str, is_complex: bool) -> Any:
     try:
         return read_formula(text, is_real=not is_complex)
     except UndecidedError:
-        if "d" in text and not DIFFERENTIAL.search(text):
+        if "d" in text and not _DIFFERENTIAL.search(text):
             text = _LETTERS.sub(_in_braces, text)
         if "T" in text and "matrix" not in text and "," not in text:
             text = _TO_T.sub("^{{T}}", text)

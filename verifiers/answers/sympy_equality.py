@@ -131,10 +131,7 @@ def _same_values(a: sympy.Expr, b: sympy.Expr, closeness: Closeness) -> bool:
     agreed = 0
     counted = _bounds(a) | _bounds(b)
     for point in _points(a, b, symbols, counted):
-        one, other = a.subs(point), b.subs(point)
-        if counted:
-            one, other = one.doit(), other.doit()
-        one, other = _with_values(one), _with_values(other)
+        one, other = (_at(point, side, bool(counted)) for side in (a, b))
         if not all(_real(part) for part in (one, other, *(root.subs(point) for root in roots))):
             continue
         if not _same_constants(one, other, EXACTLY, DIGITS):
@@ -149,6 +146,15 @@ def _same_values(a: sympy.Expr, b: sympy.Expr, closeness: Closeness) -> bool:
     if agreed:
         return True
     return bool(sympy.simplify(a - b) == 0)
+
+
+def _at(point: dict[sympy.Symbol, sympy.Rational], expression: sympy.Expr, works_out: bool) -> Any:
+    """The value at a point; to 60 digits if a variable is in an exponent, since exact powers of fractions are slow."""
+    in_exponents = any(not part.exp.is_number for part in expression.atoms(sympy.Pow))
+    if in_exponents and not works_out and not expression.has(sympy.Integral, sympy.Sum, sympy.Product, AppliedUndef):
+        return expression.evalf(60, subs=point)
+    value = expression.subs(point)
+    return _with_values(value.doit() if works_out else value)
 
 
 def _same_terms(a: sympy.Expr, b: sympy.Expr) -> bool:
