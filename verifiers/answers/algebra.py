@@ -56,6 +56,7 @@ _J = lazy_compile(r"(?<![A-Za-z\\_])(?<!_\{)j(?![A-Za-z])|(?<=[\d\s+-])j(?=[A-Z]
 _J_IN_SUM = lazy_compile(
     r"[\w})]\s*[+-]\s*(?:[\d.]{1,9}\s*)?j(?![a-z])|[\w})]\s*[+-]\s*\\frac\{[^{}]*\}\{j|\A-?\s*j[^+]*\+"
 )
+_J_OMEGA = lazy_compile(r"(?<![A-Za-z\\_])j\s?\\omega")
 _OTHER_UNIT = lazy_compile(r"(?<![A-Za-z\\_])[ik](?![A-Za-z])|\\(?:hat|vec|mathbf)")
 _LONE_I = lazy_compile(r"(?<![A-Za-z\\_])i(?![a-z])|(?<=\d)i(?![a-z])")
 _SHORT_INDEX = lazy_compile(r"_([eB])(?=[A-Za-z](?![a-z]))")  # m_ec, k_BT
@@ -263,7 +264,11 @@ def _with_i(gold: str, answer: str) -> tuple[str, str]:
     if not (_J_IN_SUM.search(gold) or _J_IN_SUM.search(answer)):
         return gold, answer
     texts = [text if _OTHER_UNIT.search(text) else _J.sub("i", text) for text in (gold, answer)]
-    are_read = all(_LONE_I.search(text) and "j" not in _COMMAND.sub("", text) for text in texts)
+    plain = [_COMMAND.sub("", text) for text in texts]
+    has_i = [_LONE_I.search(text) is not None for text in texts]
+    is_clear = all(has_i) or any(_J_OMEGA.search(text) for text in (gold, answer))  # of one alone, only j\\omega is i
+    are_read = is_clear and all(i or "i" not in text for i, text in zip(has_i, plain, strict=True))
+    are_read = are_read and not any("j" in text for text in plain)
     return (texts[0], texts[1]) if are_read else (gold, answer)
 
 

@@ -26,7 +26,10 @@ from .sympy_equality import Closeness, same, same_up_to_constant
 from .sympy_families import same_family
 from .sympy_reader import read_formula
 
-_PLAIN = lazy_compile(r"(?<![\\A-Za-z])(pi|theta|alpha|beta|sin|cos|tan|cot|sec|csc|log|ln|infty)(?![A-Za-z])")
+_PLAIN = lazy_compile(
+    r"(?<![\\A-Za-z])(pi|theta|alpha|beta|gamma|delta|lambda|mu|sigma|omega|phi|rho|tau|infty"
+    r"|exp|sin|cos|tan|cot|sec|csc|log|ln)(?![A-Za-z])"
+)
 # \\sin x \\cdot y is a product: latex2sympy reads it as \\sin(xy)
 _ARGUMENT = lazy_compile(
     r"(\\(?:arc)?(?:sin|cos|tan|cot|sec|csc|ln|log)(?![a-z])(?:_\{?\w\}?)?(?:\^\{?\d\}?)?)\s*"

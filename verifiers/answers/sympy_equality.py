@@ -120,11 +120,13 @@ def _same_values(a: sympy.Expr, b: sympy.Expr, closeness: Closeness) -> bool:
     all of them below (2d/10^5)^8. A bound of a sum or product is a whole number from 1 to 60 instead.
     """
     symbols = sorted(a.free_symbols | b.free_symbols, key=str)
-    if not symbols:
-        return _same_constants(a, b, closeness)
     bound = (sympy.Sum, sympy.Product, sympy.Integral)
     if a.has(*bound) and b.has(*bound) and (a.as_dummy() == b.as_dummy() or _same_terms(a, b)):
         return True
+    if any(part.has(AppliedUndef) for part in a.atoms(sympy.Integral) | b.atoms(sympy.Integral)):
+        return False  # it has no value
+    if not symbols:
+        return _same_constants(a, b, closeness)
     # Points where a root or logarithm is not real are skipped, even where the product of two of them is real.
     roots = a.atoms(sympy.Pow, sympy.log) | b.atoms(sympy.Pow, sympy.log)
     roots = {part for part in roots if not _is_power(part) and part.free_symbols <= set(symbols)}
@@ -132,7 +134,7 @@ def _same_values(a: sympy.Expr, b: sympy.Expr, closeness: Closeness) -> bool:
     counted = _bounds(a) | _bounds(b)
     for point in _points(a, b, symbols, counted):
         one, other = (_at(point, side, bool(counted)) for side in (a, b))
-        if not all(_real(part) for part in (one, other, *(root.subs(point) for root in roots))):
+        if not all(_real(part) for part in (one, other, *(_at(point, root) for root in roots))):
             continue
         if not _same_constants(one, other, EXACTLY, DIGITS):
             return False
@@ -148,7 +150,7 @@ def _same_values(a: sympy.Expr, b: sympy.Expr, closeness: Closeness) -> bool:
     return bool(sympy.simplify(a - b) == 0)
 
 
-def _at(point: dict[sympy.Symbol, sympy.Rational], expression: sympy.Expr, works_out: bool) -> Any:
+def _at(point: dict[sympy.Symbol, sympy.Rational], expression: sympy.Expr, works_out: bool = False) -> Any:
     """The value at a point; to 60 digits if a variable is in an exponent, since exact powers of fractions are slow."""
     in_exponents = any(not part.exp.is_number for part in expression.atoms(sympy.Pow))
     if in_exponents and not works_out and not expression.has(sympy.Integral, sympy.Sum, sympy.Product, AppliedUndef):
@@ -158,13 +160,10 @@ def _at(point: dict[sympy.Symbol, sympy.Rational], expression: sympy.Expr, works
 
 
 def _same_terms(a: sympy.Expr, b: sympy.Expr) -> bool:
-    """Whether both are series between the same bounds, and their terms are equal."""
-    if (
-        type(a) is not type(b)
-        or not isinstance(a, sympy.Sum | sympy.Product)
-        or len(a.limits) != 1
-        or len(b.limits) != 1
-    ):
+    """Whether both are series or integrals between the same bounds, and their terms are equal."""
+    if type(a) is not type(b) or not isinstance(a, sympy.Sum | sympy.Product | sympy.Integral):
+        return False
+    if len(a.limits) != 1 or len(b.limits) != 1:
         return False
     (index, *bounds), (other, *other_bounds) = a.limits[0], b.limits[0]
     return bounds == other_bounds and same(a.function, b.function.subs(other, index))

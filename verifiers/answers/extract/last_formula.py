@@ -30,7 +30,7 @@ _NOT_BEFORE = lazy_compile(
     r"|assuming|assume|suppose|consider|dividing|multiplying|and)\s{0,2}\Z",
     re.IGNORECASE,
 )
-_HARMLESS = lazy_compile(r"\b(?:where|when)\b", re.IGNORECASE)  # in UNSURE
+_HARMLESS = lazy_compile(r"\b(?:where|when|no-\w+)\b", re.IGNORECASE)  # in UNSURE
 _AFTER = lazy_compile(
     r"\s?[.,;!]?\s?(?:(?:where|with|using|in which|valid for|for)\b[^?]{0,200}|c{3,})?[.!]?\s*", re.IGNORECASE
 )
@@ -40,8 +40,8 @@ _CONDITION = lazy_compile(
 _LAST_CONDITION = lazy_compile(r",?\s*\\q?quad(?![a-z])\s*(?P<condition>.*)\Z", re.DOTALL)
 _OPERATION = lazy_compile(r"[=+^_({]|.[-/]|\\[a-z]+\s?\\?[a-z({]")
 _PLAIN = lazy_compile(
-    r"(?:\A|[\s:])(?P<formula>[A-Za-z][A-Za-z_\d]{0,9}(?:\([a-z](?:, ?[a-z])*\)|'|\*)? = (?P<value>[^=\n]{1,120}?))"
-    r"[.!]?\s*\Z"
+    r"(?:\A|[\s:])(?P<formula>(?:d[a-z]/d[a-z]|[A-Za-z][A-Za-z_\d]{0,9})(?:\([a-z](?:, ?[a-z])*\)|'|\*)? = "
+    r"(?P<value>[^=\n]{1,120}?))[.!]?\s*\Z"
 )
 _WORD = lazy_compile(r"[A-Za-z]{2,}")
 _NAME = lazy_compile(
@@ -102,4 +102,4 @@ def _plain_formula(sentence: str) -> str | None:
         return None
     value = found["value"]
     are_names = all(map(_NAME.fullmatch, _WORD.findall(value)))
-    return found["formula"] if are_names and not _LONE_WORD.search(value) else None
+    return found["formula"].replace("* = ", "^* = ") if are_names and not _LONE_WORD.search(value) else None
