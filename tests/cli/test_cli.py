@@ -105,6 +105,7 @@ def test_rows_that_the_task_skips_are_no_errors(file, tmp_path):
     assert "could not be scored" not in skipping.stderr
 
 
+@pytest.mark.slow
 def test_a_part_without_any_score_has_a_reason_and_without_any_total_the_exit_code_is_1(file, tmp_path):
     broken = "verifiers.rm={use: reward_model, model: %s, without_prompt: true, weight: %s}"
     model = BUNDLED.relative_to(Path.cwd())
