@@ -55,6 +55,42 @@ def test_formulas_are_read_as_by_latex2sympy(text: str) -> None:
     assert evaluated(read_formula(text, is_real=True)) == evaluated(by_latex2sympy(text))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"\sum_{k=1}^{5} k^2",
+        r"2\sum_{k=0}^{3} (k+1)x - x",
+        r"\prod_{k=1}^{4} k",
+        r"\sum_{k=0}^{\infty} \frac{1}{2^k}",
+        r"\sum_{i=1}^{3}\sum_{j=1}^{2} i j",
+        r"\int_0^2 x^2 dx",
+        r"\int_{0}^{1} (x+y) dx + y",
+        r"\frac{1}{\pi}\int_0^{\pi} \sin^2 t dt",
+    ],
+)
+def test_series_and_integrals_have_the_values_of_latex2sympys(text: str) -> None:
+    ours, theirs = read_formula(text, is_real=True), by_latex2sympy(text)
+    assert sympy.simplify(ours.doit() - theirs.doit()) == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"\sum k",
+        r"\sum_{k=1} k",
+        r"\sum_{k}^{5} k",
+        r"\sum_{i<j} x_i",
+        r"\int x dx",
+        r"\int_0^1 x",
+        r"\int_0^1\int_0^1 x dx dy",
+        r"\sum_{k=1}^{5}",
+    ],
+)
+def test_series_without_bounds_or_term_are_undecided(text: str) -> None:
+    with pytest.raises(UndecidedError):
+        read_formula(text, is_real=True)
+
+
 @pytest.mark.parametrize("text", listed(UNDECIDED))
 def test_what_is_ambiguous_or_no_formula_is_undecided(text: str) -> None:
     with pytest.raises(UndecidedError):
