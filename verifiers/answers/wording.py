@@ -27,7 +27,12 @@ _FUNCTIONS = {
     "sin", "cos", "tan", "cot", "sec", "csc", "log", "exp", "sqrt", "arcsin", "arccos", "arctan", "infty",
     "inf", "det", "pi", "sinh", "cosh", "tanh", "floor", "ceil",
 }  # fmt: skip
-_LETTER = lazy_compile(r"(?:(?:option|choice|answer|statement)\s)?[\"'(\[]?\s?([A-Za-z])\s?[\"')\].:,]*", re.IGNORECASE)
+# 'B' and B), but x' is another letter than x
+_LETTER = lazy_compile(
+    r"(?:(?:option|choice|answer|statement)\s)?(?:(?P<quote>['\"])|[(\[])?\s?(?P<letter>[A-Za-z])\s?"
+    r"(?(quote)[\"')\].:,]*|[)\].:,]*)",
+    re.IGNORECASE,
+)
 _CHOICE = lazy_compile(r"(?:[(\[]\s?([A-Za-z])\s?[)\]][.:]?|([A-Za-z])[).:])\s+(\S.*)", re.DOTALL)
 _ANOTHER_CHOICE = lazy_compile(r"[(\[][A-Za-z][)\]]|(?<!\w)[A-Za-z](?:[).:](?:\s|$)|$)")
 _HEDGE = lazy_compile(r"\(?(?:or|and|nor)\b|[,;/|]|not\W*$")  # after a letter: not the text of that choice
@@ -60,7 +65,7 @@ _LIST = lazy_compile(r"\s*,\s*(?:and\s+)?|\s+and\s+|(?<=[\u4e00-\u9fff]{2})[å’Œä
 def read_words(text: str) -> Words | None:
     """A text in normal spelling as words, or ``None`` if it is mathematics."""
     if letter := _LETTER.fullmatch(text):
-        return Words(letter[1])
+        return Words(letter["letter"])
     choice = _CHOICE.fullmatch(text)
     if choice and not (_ANOTHER_CHOICE.search(choice[3]) or _HEDGE.match(choice[3]) or _MATHEMATICS.search(text)):
         return Words(_plain(text), choice[1] or choice[2], _plain(choice[3]))
