@@ -4,7 +4,12 @@
 #     GRPO_ENV_DATA=FOLDER PYTHON=.venv/bin/python benchmarks/gpu/offline/pack.sh    # about four minutes; makes .bundle/1 to 3
 #
 # 1 has the wheels unpacked, SmolLM2's tokenizer and half of its weights (4-bit GGUF, xz), 2 the other half, 3 bitsandbytes for
-# CUDA 13.0 and GSM8K. A part and the files of this repository are at most 63 MiB. It is for Python 3.12 with torch,
+# CUDA 13.0 and GSM8K. A part and the files of this repository are at most 63 MiB, so the verifiers' tables, which are not needed
+# there, have to be left out of the working tree, until all parts have run (`git sparse-checkout disable`):
+#
+#     git sparse-checkout set --no-cone '/*' '!/tests/verifiers/cases/'
+#
+# It is for Python 3.12 with torch,
 # accelerate, peft and pytest installed; TRANSFORMERS= (empty) leaves transformers out as well. PYTHON has torch and transformers.
 set -euo pipefail
 checkout=$(realpath "$(dirname "$0")/../../..")
@@ -56,4 +61,4 @@ tail -c +$((room + 1)) $here/weights.tar.xz > "$checkout/.bundle/2/weights"
 second=$(stat -c %s "$checkout/.bundle/2/weights")
 (cd $here && sha256sum {site,tokenizer,weights,extra}.tar.xz; stat -c '%n %s' {site,tokenizer,weights,extra}.tar.xz)
 echo "tree $tree, .bundle/1 $((first + room)), .bundle/2 $second, .bundle/3 $(stat -c %s $here/extra.tar.xz) bytes of at most $limit each"
-[ $second -le $limit ] || { echo "too large for two calls"; exit 1; }
+[ $second -le $limit ] || { echo "too large for two calls: leave more out of the working tree"; exit 1; }
