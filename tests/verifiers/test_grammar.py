@@ -82,6 +82,7 @@ def test_series_and_integrals_have_the_values_of_latex2sympys(text: str) -> None
         r"\sum_{i<j} x_i",
         r"\int x dx",
         r"\int_0^1 x",
+        r"\int_0^1 x dx y",
         r"\int_0^1\int_0^1 x dx dy",
         r"\sum_{k=1}^{5}",
     ],
@@ -111,6 +112,11 @@ def test_what_is_ambiguous_or_no_formula_is_undecided(text: str) -> None:
 def test_formulas_that_latex2sympy_misreads(text: str, value: str) -> None:
     expected = sympy.sympify(value, locals={name: sympy.Symbol(name, real=True) for name in "xT"})
     assert sympy.simplify(read_formula(text, is_real=True) - expected) == 0
+
+
+def test_the_last_d_of_an_integral_belongs_to_its_variable() -> None:
+    d, w = sympy.symbols("d w", real=True)
+    assert sympy.simplify(read_formula(r"\int_0^2 w d x dx", is_real=True).doit() - 2 * d * w) == 0
 
 
 def test_roots_are_not_multiplied_out() -> None:

@@ -352,7 +352,11 @@ class FormulaReader(ABC, Generic[Value]):
         return value
 
     def _is_differential(self, at: int) -> bool:
-        return self._tokens[at].text == "d" and self._tokens[at + 1].kind == "symbol"
+        """Whether ``dx`` is here, and no factor behind it: the d of ``w d x dx`` is a variable."""
+        if self._tokens[at].text != "d" or self._tokens[at + 1].kind != "symbol":
+            return False
+        following = self._tokens[at + 2]
+        return following.kind not in ("number", "symbol", "function") and following.text not in _OPENING
 
     def _index(self, text: str) -> Value | None:
         if not text:
