@@ -76,6 +76,7 @@ def test_formulas_are_equal_where_their_values_are(table: dict[str, Callable[[],
         ("w^Tx", "w^Ty", None),  # w may be a number: computer algebra decides
         ("A^T+1", "1+A^T", None),  # of no shape
         ("A^TB=C=D", "A^TB=C", None),
+        ("A^TP+PA=0", "0=0", None),
     ],
 )
 def test_equations_and_what_is_left_to_others(one: str, other: str, expected: bool | None) -> None:

@@ -24,7 +24,7 @@ from grpo_env.worker_process import limit_memory, limit_processor_time, read_req
 from .grammar import UndecidedError
 from .sympy_equality import Closeness, same, same_up_to_constant
 from .sympy_families import same_family
-from .sympy_reader import read_formula
+from .sympy_reader import DERIVATIVE, read_formula
 
 _PLAIN = lazy_compile(
     r"(?<![\\A-Za-z])(pi|theta|alpha|beta|gamma|delta|lambda|mu|sigma|omega|phi|rho|tau|infty"
@@ -51,9 +51,7 @@ _MISREAD = lazy_compile(
     r"(?:\\(?P<greek>gamma|Gamma(?!\s?\())(?![A-Za-z])|\\[A-Za-z]+|(?P<letter>I|[Ee](?=\s?_)))"
     r"(?:\s?_\s?(?:\{\s?(?P<index>\w{1,12})\s?\}|(?P<short>\w)))?"
 )
-_DIFFERENTIAL = lazy_compile(
-    r"\\(?:int|oint|iint|partial)(?![a-z])|\\frac\s?\{\s?d[^{}]*\}\s?\{\s?d|d[a-z]\s?/\s?d[a-z]"
-)
+_DIFFERENTIAL = lazy_compile(rf"\\(?:int|oint|iint)(?![a-z])|{DERIVATIVE.pattern}")
 _TO_T = lazy_compile(r"\^\s?(?:T(?![A-Za-z])|\{\s?T\s?\})")  # which latex2sympy leaves out, as a transposition
 _LETTERS = lazy_compile(r"\\[A-Za-z]+|_\s?(?:\{[^{}]*\}|\w)|d(?=\s?_)|(?P<word>(?:(?!d\s?_)[A-Za-z])+)")
 

@@ -1,8 +1,8 @@
 r"""Formulas of matrices and vectors, whose factors keep their order: ``(X^TX)^{-1}X^Ty``, ``\dot{x} = (A-BK)x``.
 
-They are compared as ``modular`` compares numbers: with random matrices of ``SIZE`` rows modulo a random prime. Equal
-formulas are found equal, since the identities of square matrices and columns hold for all shapes that fit; different
-ones are by mistake with a probability below 10^-15 (Schwartz, 1980).
+They are compared at one matrix of ``SIZE`` rows for each name, drawn with the name as the seed, modulo a fixed prime
+near 2^61. Equal formulas are found equal, if they are for all shapes that fit; different ones are by chance only
+(Schwartz, 1980). Identities of matrices of ``SIZE`` rows alone, which no answer is about, count as equal too.
 """
 
 from __future__ import annotations
@@ -93,6 +93,8 @@ def _zero(parts: list[tuple[Token, ...]], reader: _MatrixReader) -> _Value:
     if len(values) == 1:
         return values[0]
     nonzero = [value for value in values if value.exact != 0]
+    if not nonzero:  # 0 = 0
+        raise UndecidedError
     return reader.minus(values[0], values[1]) if len(nonzero) == 2 else nonzero[0]
 
 

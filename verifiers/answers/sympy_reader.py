@@ -18,14 +18,14 @@ from .grammar import FormulaReader, UndecidedError, sides, tokens
 _FUNCTIONS = {name.replace("arc", "a"): getattr(sympy, name.replace("arc", "a")) for name in (
     "sin", "cos", "tan", "cot", "sec", "csc", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh",
 )}  # fmt: skip
-_DERIVATIVE = lazy_compile(r"\\partial(?![a-z])|\\frac\s?\{\s?d[^{}]*\}\s?\{\s?d|d[a-z]\s?/\s?d[a-z]")
+DERIVATIVE = lazy_compile(r"\\partial(?![a-z])|\\frac\s?\{\s?d[^{}]*\}\s?\{\s?d|d[a-z]\s?/\s?d[a-z]")
 _SCIENTIFIC = lazy_compile(r"\d\s*[eE]\s*[-+]?\s*\d")
 
 
 def read_formula(text: str, is_real: bool) -> Any:
     """A formula or equation; the variables are real, or complex. Raises ``UndecidedError``."""
     formula = tokens(text)
-    if not formula or _SCIENTIFIC.search(text) or ("d" in text and _DERIVATIVE.search(text)):
+    if not formula or _SCIENTIFIC.search(text) or ("d" in text and DERIVATIVE.search(text)):
         raise UndecidedError
     parts = sides(formula)
     if len(parts) > 2:
