@@ -1,18 +1,14 @@
-"""Times of day (``3:30 p.m.``, ``15:30``) and ratios (``2:3``, ``1:2:3``)."""
+"""Times of day: ``3:30 p.m.``, ``15:30``, ``noon``, half past six."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from grpo_env.lazy_regex import lazy_compile
 
-from .brackets import split
-from .number import Number
-from .parsed import Clock, Content, Formula, Group, ParsedAnswer, Words
-
 MAX_LENGTH = 40
+NOON = 12 * 3600  # seconds
 
 _HALF = r"\s?([ap])\.?\s?m\.?"
 _CLOCK = lazy_compile(rf"(\d{{1,2}})\s?:\s?(\d\d)(?:\s?:\s?(\d\d))?(?:{_HALF})?|(\d{{1,2}}){_HALF}", re.IGNORECASE)
@@ -57,10 +53,24 @@ _WRITTEN = lazy_compile(
     re.IGNORECASE,
 )
 """Seven thirty, 15h30, 1530 hours, 340pm, 3 o'clock pm."""
-_QUANTITY = lazy_compile(r"[^A-Za-z]*(?:\\[a-z]+[^A-Za-z]*)*|[A-Za-z]")
 
 
-def read_clock(text: str, parse: Callable[[str], ParsedAnswer]) -> Clock | None:
+@dataclass(frozen=True)
+class TimeOfDay:
+    """A time of day. ``sure`` if it is known whether it is am or pm.
+
+    ``padded`` if it is not sure but has a leading zero: ``08:05`` may be 8:05 am, but not pm. ``half`` if it has
+    am or pm.
+    """
+
+    seconds: int
+    sure: bool
+    zone: str = ""
+    padded: bool = False
+    half: bool = False
+
+
+def read_clock(text: str) -> TimeOfDay | None:
     """The time of day that a text is, or ``None``. Without am or pm, hours from 1 to 12 are ambiguous."""
     if not text[:1].isdecimal():
         return None
@@ -76,11 +86,11 @@ def read_clock(text: str, parse: Callable[[str], ParsedAnswer]) -> Clock | None:
     sure = bool(half) or not 1 <= hour <= 12
     padded = not sure and text.startswith("0")
     seconds = 3600 * (hour % 24) + 60 * minute + second
-    return Clock(seconds, sure, None if half else read_ratio(text, parse), padded=padded, half=bool(half))
+    return TimeOfDay(seconds, sure, padded=padded, half=bool(half))
 
 
-def read_time(text: str) -> Clock | None:
-    """The time of day that a text in any case is, with its time zone; never a ratio."""
+def read_time(text: str) -> TimeOfDay | None:
+    """The time of day that a text in any case is, with its time zone."""
     zone = _ZONE.fullmatch(text[:MAX_LENGTH]) if len(text) <= MAX_LENGTH else None
     if zone is None:
         return None
@@ -90,10 +100,10 @@ def read_time(text: str) -> Clock | None:
     if zone["h"] and ":" not in time:  # 14 h is a duration
         return None
     clock = read_clock(
-        _NAMES.get(time.lower().removeprefix("12:00 ").removeprefix("12 ").removeprefix("twelve "), time), _no_ratio
+        _NAMES.get(time.lower().removeprefix("12:00 ").removeprefix("12 ").removeprefix("twelve "), time)
     )
     padded = clock is not None and (clock.padded or (zone["h"] is not None and not clock.sure))
-    return clock and replace(clock, ratio=None, zone=(zone["zone"] or "").upper(), padded=padded)
+    return clock and replace(clock, zone=(zone["zone"] or "").upper(), padded=padded)
 
 
 def in_figures(text: str) -> str | None:
@@ -152,26 +162,12 @@ def _half(part: str, hour: int) -> str | None:
     return f"{part[0]}m" if part else ""
 
 
-def _no_ratio(text: str) -> ParsedAnswer:
-    return ParsedAnswer(text, Words(text))
-
-
-def read_ratio(text: str, parse: Callable[[str], ParsedAnswer]) -> Content | None:
-    """A ratio as its value: of two parts their quotient, of more each part divided by the last one."""
-    parts = split(text, ":")
-    if len(parts) < 2 or not all(part and _QUANTITY.fullmatch(part) for part in parts):
-        return None
-    quotients = [_quotient(parse(part), parse(parts[-1])) for part in parts[:-1]]
-    defined = [quotient for quotient in quotients if quotient is not None]
-    if len(defined) < len(quotients):
-        return None
-    return defined[0].content if len(defined) == 1 else Group("ratio", tuple(defined))
-
-
-def _quotient(part: ParsedAnswer, last: ParsedAnswer) -> ParsedAnswer | None:
-    if isinstance(part.content, Number) and isinstance(last.content, Number):
-        if not last.content.value:
-            return None
-        return ParsedAnswer(f"{part.text}/{last.text}", Number(part.content.value / last.content.value))
-    text = rf"\frac{{{part.text}}}{{{last.text}}}"
-    return ParsedAnswer(text, Formula(text))
+def same_time(gold: TimeOfDay, answer: TimeOfDay) -> bool:
+    """Whether two times are the same. A time zone may be left out, am and pm may be added, but not left out."""
+    if answer.half and not gold.sure and not gold.padded and gold.seconds < NOON:
+        gold = replace(gold, seconds=gold.seconds + answer.seconds // NOON * NOON)
+    if gold.seconds != answer.seconds or (gold.zone and answer.zone and gold.zone != answer.zone):
+        return False
+    if gold.half and gold.seconds == NOON:  # 12:00 for noon
+        return True
+    return gold.sure == answer.sure or gold.padded or answer.padded or answer.half

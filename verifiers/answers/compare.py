@@ -35,6 +35,7 @@ from typing import Literal, NamedTuple, TypeAlias, TypeGuard
 from grpo_env.lazy_regex import lazy_compile
 
 from .algebra import ALGEBRA, TimeLimit, UnreadableError
+from .clock import same_time
 from .codes import plain, same_code
 from .conversion import are_whole_degrees, converted, in_moles
 from .dates import Date, read_date, same_date
@@ -67,7 +68,6 @@ Notation: TypeAlias = Literal["flexible", "strict"]
 MAX_PAIRS = 2500  # of elements of two sets
 _FIRST_LETTERS = frozenset("ABCDEFGHIJ")
 PERCENT = ("%", 1)
-NOON = 12 * 3600  # seconds
 
 _AS_TEXT = (Code, JsonText, Date)
 _WORD = lazy_compile(r"[^\W\d_](?:[^\W\d_]|\.\s?[^\W\d_])")
@@ -330,9 +330,17 @@ def _different_names(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> 
 def _in_moles(gold: ParsedAnswer, answer: ParsedAnswer) -> tuple[Number, Number] | None:
     """Two concentrations, of which one is written as ``0.25 M``."""
     one, other = gold.content, answer.content
-    if isinstance(one, Number) and (number := in_moles(answer)) and _may_be_moles(one, number):
+    if (
+        isinstance(one, Number)
+        and (number := in_moles(answer.right_side or answer.text))
+        and _may_be_moles(one, number)
+    ):
         return one, number
-    if isinstance(other, Number) and (number := in_moles(gold)) and _may_be_moles(other, number):
+    if (
+        isinstance(other, Number)
+        and (number := in_moles(gold.right_side or gold.text))
+        and _may_be_moles(other, number)
+    ):
         return number, other
     return None
 
@@ -355,24 +363,12 @@ def _chain(chain: Group, single: ParsedAnswer, rules: Rules) -> Verdict:
 def _times(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
     one, other = gold.content, answer.content
     if isinstance(one, Clock) and isinstance(other, Clock):
-        same = _same_time(one, other)
+        same = same_time(one.time, other.time)
         return Verdict(same, "the same time" if same else "a different time")
     clock, rest = (one, answer) if isinstance(one, Clock) else (other, gold)
     if isinstance(clock, Clock) and clock.ratio is not None:
         return compare(ParsedAnswer("", clock.ratio), rest, rules)
     return Verdict(False, "a different kind of answer")
-
-
-def _same_time(gold: Clock, answer: Clock) -> bool:
-    """Whether two times are the same. A time zone may be left out, am and pm may be added, but not left out."""
-    if answer.half and not gold.sure and not gold.padded and gold.seconds < NOON:
-        gold = replace(gold, seconds=gold.seconds + answer.seconds // NOON * NOON)
-    if gold.half and gold.seconds == NOON and not answer.half:  # 12:00 for noon
-        return answer.seconds == NOON and not (gold.zone and answer.zone and gold.zone != answer.zone)
-    one, other = gold, answer
-    if one.seconds != other.seconds or (one.zone and other.zone and one.zone != other.zone):
-        return False
-    return one.sure == other.sure or one.padded or other.padded or answer.half
 
 
 def _lists_several(content: Content, other: Content) -> bool:

@@ -15,7 +15,6 @@ from typing import NamedTuple
 from grpo_env.lazy_regex import lazy_compile
 
 from .number import Number, read_number
-from .parsed import ParsedAnswer
 from .unit_names import AMBIGUOUS, MEASURES, SYMBOLS
 from .units import Unit
 
@@ -181,9 +180,8 @@ def are_whole_degrees(one: Number, other: Number) -> bool:
     return celsius.denominator == 1 and kelvin == celsius + 273
 
 
-def in_moles(answer: ParsedAnswer) -> Number | None:
-    """``0.25 M`` as 0.25 mol/L, ``0.25 M/s`` as 0.25 mol/(L s); ``None`` for other answers."""
-    text = answer.right_side or answer.text
+def in_moles(text: str) -> Number | None:
+    """``0.25 M`` as 0.25 mol/L, ``0.25 M/s`` as 0.25 mol/(L s); ``None`` for other texts."""
     match = _MOLAR.fullmatch(text) if len(text) <= 60 else None
     number = read_number(match["value"].strip()) if match else None
     if match is None or number is None or number.unit:

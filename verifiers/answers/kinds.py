@@ -158,7 +158,7 @@ def read_as(kind: Kind, text: str, is_fixed: bool) -> ParsedAnswer:
         return ParsedAnswer(text, read_date(plain(text)) or Words(text))
     if kind == "time":
         if time := read_time(plain(text)):
-            return ParsedAnswer(text, time)
+            return ParsedAnswer(text, Clock(time))
         return ParsedAnswer(text, Words(text)) if is_fixed or ":" not in text else parse(text)
     if kind == "code":
         return ParsedAnswer(text, Code(plain(text)))

@@ -14,7 +14,7 @@ from ..arithmetic import equations
 from .asked import is_operation
 from .bearings import read_bearing
 from .brackets import english, items, outer, split
-from .clock import read_clock, read_ratio
+from .clock import read_clock
 from .currencies import ANY
 from .formulas import approximate
 from .grammar import GREEK
@@ -22,6 +22,7 @@ from .intervals import REALS, group, inequality, real_set, without
 from .normal import normal, unwrapped
 from .number import Number, OverLimitError, read_number
 from .parsed import Clock, Content, Formula, Group, ParsedAnswer, Words
+from .ratios import read_ratio
 from .units import read_unit, split_unit
 from .wording import read_prose, read_words
 
@@ -336,7 +337,7 @@ def _other_content(text: str, depth: int) -> Content:
     """What a text that is no number stands for: the first of these that it can be."""
     return (
         _negated_number(text)
-        or read_clock(text, lambda part: _parse(part, depth - 1))
+        or _clock(text, depth)
         or _matrix(text, depth)
         or _multiple_of_matrix(text, depth)
         or _diagonal(text, depth)
@@ -347,9 +348,19 @@ def _other_content(text: str, depth: int) -> Content:
         or _multiple(text, depth)
         or _listed(text, depth)
         or read_words(text)
-        or read_ratio(text, lambda part: _parse(part, depth - 1))
+        or _ratio(text, depth)
         or _formula(text)
     )
+
+
+def _clock(text: str, depth: int) -> Clock | None:
+    """A time of day, and the ratio that it may be."""
+    time = read_clock(text)
+    return time and Clock(time, None if time.half else _ratio(text, depth))
+
+
+def _ratio(text: str, depth: int) -> Content | None:
+    return read_ratio(text, lambda part: _parse(part, depth - 1))
 
 
 def _negated_number(text: str) -> Number | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from .clock import TimeOfDay
 from .dates import Date
 from .number import Number
 from .units import Unit
@@ -26,18 +27,10 @@ class Group:
 
 @dataclass(frozen=True)
 class Clock:
-    """A time of day. ``sure`` if it is known whether it is am or pm; else ``3:30`` may also be a ratio.
+    """A time of day; without am or pm, ``3:30`` may also be a ratio."""
 
-    ``padded`` if it is not sure but has a leading zero: ``08:05`` may be 8:05 am, but not pm. ``half`` if it has
-    am or pm.
-    """
-
-    seconds: int
-    sure: bool
-    ratio: Content | None
-    zone: str = ""
-    padded: bool = False
-    half: bool = False
+    time: TimeOfDay
+    ratio: Content | None = None
 
 
 @dataclass(frozen=True)
