@@ -15,12 +15,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from grpo_env.verifiers.answers import algebra_worker
 from grpo_env.verifiers.answers.extract import answer_in
-from grpo_env.verifiers.answers.number import OverLimitError
+from grpo_env.verifiers.answers.formulas import algebra_worker
+from grpo_env.verifiers.answers.formulas.sympy_reader import read_formula
 from grpo_env.verifiers.answers.parse import parse
 from grpo_env.verifiers.answers.parsed import Formula
-from grpo_env.verifiers.answers.sympy_reader import read_formula
+from grpo_env.verifiers.answers.quantities.number import OverLimitError
 
 CASES = Path(__file__).parent.parent / "tests/verifiers/cases"
 

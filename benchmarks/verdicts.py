@@ -92,7 +92,7 @@ def _lines(path: Path) -> list[dict[str, Any]]:
 def score_ours(groups: list[Group]) -> Iterator[list[tuple[float | None, str]]]:
     from grpo_env.core import Completion, Example, Format
     from grpo_env.verifiers.accuracy import Accuracy
-    from grpo_env.verifiers.answers import algebra
+    from grpo_env.verifiers.answers.formulas import algebra
 
     verifier = Accuracy(format=Format(reasoning=None, answer=None))
     yield []  # imported

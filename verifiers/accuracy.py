@@ -13,12 +13,9 @@ from grpo_env.lazy_regex import lazy_compile
 from grpo_env.registry import verifier
 
 from .answer_text import check_sources
-from .answers.algebra import DeadlineError, TimeLimit, UnreadableError
-from .answers.codes import MAX_LENGTH as MAX_CODE
-from .answers.codes import plain
+from .answers.codes.spelling import MAX_LENGTH as MAX_CODE
+from .answers.codes.spelling import plain
 from .answers.compare import Notation, Percent, Rules, Verdict, compare
-from .answers.dates import Date
-from .answers.definitions import written_out
 from .answers.equivalents import has_same_form
 from .answers.extract import (
     SOURCES,
@@ -27,16 +24,17 @@ from .answers.extract import (
     final_answer,
     uses_other_language,
 )
-from .answers.foreign_readings import fills_blanks_otherwise, is_day_first, readings
+from .answers.formulas.algebra import DeadlineError, TimeLimit, UnreadableError
+from .answers.formulas.definitions import written_out
 from .answers.gold import Gold, Golds, read_golds
 from .answers.hedging import hedging, is_relative, unevaluated, without_reason
 from .answers.kinds import Kind, read_as, read_gold
-from .answers.logic import Logic, same_logic
-from .answers.normal import normal, same_text
+from .answers.languages.translated import day_first, is_date, may_be_translated, unit_in_english, whole_amount
 from .answers.notation import as_tuple, brackets_may_be_left_out, is_one_of_choices
-from .answers.number import Number, OverLimitError
 from .answers.parse import MAX_LENGTH, exact_part, parse, parse_list
 from .answers.parsed import Code, Formula, Group, JsonText, ParsedAnswer, Words
+from .answers.quantities.number import Number, OverLimitError
+from .answers.quantities.units import factor_at_start, measure_at_start
 from .answers.rewordings import (
     in_text,
     is_below_zero,
@@ -45,17 +43,13 @@ from .answers.rewordings import (
     same_numeral,
     shorter_gold,
 )
-from .answers.sentences import stated
-from .answers.sequences import is_in_another_order
+from .answers.rewordings.in_english import fills_blanks_otherwise, is_day_first, readings
+from .answers.rewordings.sentences import stated
+from .answers.sciences.logic import Logic, same_logic
+from .answers.spelling.normal import normal, same_text
 from .answers.structures import by_structure
-from .answers.translated import (
-    day_first,
-    is_date,
-    may_be_translated,
-    unit_in_english,
-    whole_amount,
-)
-from .answers.units import factor_at_start, measure_at_start
+from .answers.times.dates import Date
+from .answers.words.sequences import is_in_another_order
 
 Unevaluated = Literal["wrong", "correct"]
 Brackets = Literal["optional", "required"]

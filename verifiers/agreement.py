@@ -14,14 +14,14 @@ from grpo_env.errors import UsageError
 from grpo_env.killable_worker import START_TIMEOUT
 from grpo_env.registry import verifier
 
-from .answers.algebra import DeadlineError, TimeLimit, UnreadableError
 from .answers.compare import Rules, compare
 from .answers.extract import final_answer
+from .answers.formulas.algebra import DeadlineError, TimeLimit, UnreadableError
 from .answers.hedging import unevaluated
-from .answers.normal import squeezed
-from .answers.number import Number, OverLimitError
 from .answers.parse import parse
 from .answers.parsed import Formula, Group, ParsedAnswer
+from .answers.quantities.number import Number, OverLimitError
+from .answers.spelling.normal import squeezed
 from .blocks import Where, passage
 from .words import words
 

@@ -15,7 +15,7 @@ from grpo_env.registry import verifier
 from .answer_text import check_sources
 from .answers.extract import SOURCES, Source, answer_in, final_answer
 from .answers.extract.corrections import corrections
-from .answers.normal import normal
+from .answers.spelling.normal import normal
 
 MAX_ANSWER = 1000  # characters: enough for the text of an option
 

@@ -13,10 +13,10 @@ from grpo_env.registry import verifier
 
 from .answer_text import check_choice, check_sources, shown
 from .answers.extract import SOURCES, Source, final_answer
-from .answers.normal import normal
-from .answers.number import Number, OverLimitError, read_number
-from .answers.physical_units import converted, read_quantity
-from .answers.units import same_unit
+from .answers.quantities.number import Number, OverLimitError, read_number
+from .answers.quantities.physical_units import converted, read_quantity
+from .answers.quantities.units import same_unit
+from .answers.spelling.normal import normal
 from .extras import optional_package
 
 Units = Literal["optional", "convert", "required"]

@@ -15,7 +15,7 @@ _DATE = re.compile(r"\d{4}-\d\d?-\d\d?|\d\d?([/.])\d\d?\1\d{4}", re.ASCII)
 
 def doubtful(golds: Sequence[str]) -> Iterator[tuple[int, str]]:
     """The indices of gold answers that look wrong, and why."""
-    from grpo_env.verifiers.answers.dates import read_date
+    from grpo_env.verifiers.answers.times.dates import read_date
 
     counts = Counter(gold.strip().casefold() for gold in golds)
     for index, gold in enumerate(golds):

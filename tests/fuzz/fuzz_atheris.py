@@ -34,7 +34,7 @@ with atheris.instrument_imports(include=["grpo_env"]):
     import input_files
     import oracles
 
-    from grpo_env.verifiers.answers import algebra, algebra_worker  # noqa: F401  (imported before the audit hook listens)
+    from grpo_env.verifiers.answers.formulas import algebra, algebra_worker  # noqa: F401  (imported before the audit hook listens)
 from findings import Findings
 from grammar import ATOMS, MARKERS, TEMPLATES, answers_of_kinds, fill, seeds
 
@@ -107,7 +107,7 @@ def forbidden(event: str, arguments: tuple[Any, ...]) -> None:
     elif event == "import":
         bad = arguments[0] not in sys.modules and not arguments[0].startswith("atheris")
     elif event == "subprocess.Popen":
-        bad = "grpo_env.verifiers.answers.algebra_worker" not in arguments[1]
+        bad = "grpo_env.verifiers.answers.formulas.algebra_worker" not in arguments[1]
     elif event == "compile":
         bad = arguments[1] != "<unknown>"  # ast.parse, which runs nothing
     else:

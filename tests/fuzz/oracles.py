@@ -20,12 +20,12 @@ from grpo_env.core import COMPLETION_FAULTS, Completion, Example, Group, Score, 
 from grpo_env.registry import BUILT_IN, find
 from grpo_env.taskfile.task import make_verifier
 from grpo_env.verifiers.accuracy import Accuracy
-from grpo_env.verifiers.answers import algebra
 from grpo_env.verifiers.answers.extract import ALL_SOURCES, answer_in
 from grpo_env.verifiers.answers.extract.new_question import has_new_question
-from grpo_env.verifiers.answers.formulas import decide
+from grpo_env.verifiers.answers.formulas import algebra
+from grpo_env.verifiers.answers.formulas.exact import decide
 from grpo_env.verifiers.answers.kinds import Kind, kind_of
-from grpo_env.verifiers.answers.normal import normal
+from grpo_env.verifiers.answers.spelling.normal import normal
 
 TIMEOUT = 2.0  # seconds for algebra, on a busy machine
 CPU = 0.5  # seconds of this thread for one score; the worker's time is not included

@@ -19,7 +19,7 @@ import pytest
 from grpo_env.core import Completion, Example
 from grpo_env.killable_worker import ProgramWorker
 from grpo_env.verifiers.accuracy import Accuracy
-from grpo_env.verifiers.answers.algebra import ALGEBRA, OverLimitError, check_size
+from grpo_env.verifiers.answers.formulas.algebra import ALGEBRA, OverLimitError, check_size
 
 LIMIT = resource.getrlimit(resource.RLIMIT_CPU)[0]  # seconds of processor time
 pytestmark = pytest.mark.skipif(0 <= LIMIT < 60, reason=f"ulimit -t ends a worker after {LIMIT} s, before it does so")
@@ -135,7 +135,7 @@ def test_the_worker_has_the_memory_limit() -> None:
 
 
 def test_a_worker_knows_when_it_has_grown_too_large() -> None:
-    from grpo_env.verifiers.answers.algebra_worker import _has_grown
+    from grpo_env.verifiers.answers.formulas.algebra_worker import _has_grown
 
     assert _has_grown(2**20)
     assert not _has_grown(2**40)
@@ -158,7 +158,9 @@ def test_works_under_asyncio() -> None:
 
 
 def test_a_large_answer_meets_the_memory_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ALGEBRA, "worker", ProgramWorker("grpo_env.verifiers.answers.algebra_worker", str(220 * 2**20)))
+    monkeypatch.setattr(
+        ALGEBRA, "worker", ProgramWorker("grpo_env.verifiers.answers.formulas.algebra_worker", str(220 * 2**20))
+    )
     try:
         score = Accuracy(timeout=60.0)(Example("x", answer=GOLD), Completion(rf"\boxed{{{LARGE}}}"))
     finally:
@@ -195,7 +197,7 @@ def test_child_processes_have_workers_of_their_own(method: str) -> None:
 
 def test_no_worker_outlives_its_process() -> None:
     program = (
-        "from grpo_env.verifiers.answers.algebra import ALGEBRA, TimeLimit\n"
+        "from grpo_env.verifiers.answers.formulas.algebra import ALGEBRA, TimeLimit\n"
         r"print(ALGEBRA.same(r'\sin x+1', r'1+\sin x', TimeLimit(5.0)), ALGEBRA.worker.pid)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -214,7 +216,7 @@ def test_the_exact_path_starts_no_worker_and_imports_no_sympy() -> None:
         "from grpo_env.core import Completion, Example\n"
         "from grpo_env.verifiers.accuracy import Accuracy\n"
         "from grpo_env.verifiers import compose, format, process, reasoning, tags\n"
-        "from grpo_env.verifiers.answers.algebra import ALGEBRA\n"
+        "from grpo_env.verifiers.answers.formulas.algebra import ALGEBRA\n"
         r"pairs = [(r'\frac12', '0.5'), ('(x+1)^2', 'x^2+2x+1'), (r'2\sqrt3', r'\frac6{\sqrt3}')]" + "\n"
         r"for gold, answer in [*pairs, ('x<2', r'(-\infty,2)'), ('50', '10+John')]:" + "\n"
         "    print(Accuracy()(Example('x', answer=gold), Completion(answer)).value)\n"

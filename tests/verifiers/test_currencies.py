@@ -6,8 +6,8 @@ import pytest
 
 from grpo_env.core import Completion, Example
 from grpo_env.registry import find
-from grpo_env.verifiers.answers.currencies import CODES
-from grpo_env.verifiers.answers.unit_names import NUMBER_WORDS
+from grpo_env.verifiers.answers.vocabulary.currencies import CODES
+from grpo_env.verifiers.answers.vocabulary.unit_names import NUMBER_WORDS
 
 
 def value(gold: str, answer: str) -> float | None:

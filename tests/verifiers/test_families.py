@@ -6,11 +6,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from grpo_env.verifiers.answers.algebra import TimeLimit
-from grpo_env.verifiers.answers.constant_families import same_constant_family
-from grpo_env.verifiers.answers.flats import same_flat
-from grpo_env.verifiers.answers.interval_families import same_intervals
-from grpo_env.verifiers.answers.normal import normal
+from grpo_env.verifiers.answers.formulas.algebra import TimeLimit
+from grpo_env.verifiers.answers.spelling.normal import normal
+from grpo_env.verifiers.answers.structures.constant_families import same_constant_family
+from grpo_env.verifiers.answers.structures.flats import same_flat
+from grpo_env.verifiers.answers.structures.interval_families import same_intervals
 
 SMALL = st.integers(-4, 4)
 VECTOR = st.tuples(SMALL, SMALL, SMALL)

@@ -10,10 +10,10 @@ from antlr4 import PredictionMode
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grpo_env.verifiers.answers import formulas
-from grpo_env.verifiers.answers.algebra_worker import _exact, _Reader
-from grpo_env.verifiers.answers.grammar import UndecidedError
-from grpo_env.verifiers.answers.sympy_reader import read_formula
+from grpo_env.verifiers.answers.formulas import exact
+from grpo_env.verifiers.answers.formulas.algebra_worker import _exact, _Reader
+from grpo_env.verifiers.answers.formulas.grammar import UndecidedError
+from grpo_env.verifiers.answers.formulas.sympy_reader import read_formula
 
 SHARED = r"""
 2x+1 | -x^2y | (a+b)(a-b) | 3(x+1) | x(y+1) | x_1x_{12} | \frac{x}{2}-\frac{1}{y} | \frac{ab}{c}d | a-b-c
@@ -96,7 +96,7 @@ def test_series_without_bounds_or_term_are_undecided(text: str) -> None:
 def test_what_is_ambiguous_or_no_formula_is_undecided(text: str) -> None:
     with pytest.raises(UndecidedError):
         read_formula(text, is_real=True)
-    assert not formulas.readable(text)
+    assert not exact.readable(text)
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from grpo_env.core import Completion, Example, Score
 from grpo_env.errors import UsageError
 from grpo_env.registry import find
-from grpo_env.verifiers.answers.codes import plain, same_code
-from grpo_env.verifiers.answers.dates import read_date, same_date
+from grpo_env.verifiers.answers.codes.equality import same_code
+from grpo_env.verifiers.answers.codes.spelling import plain
 from grpo_env.verifiers.answers.kinds import Kind, kind_of
+from grpo_env.verifiers.answers.times.dates import read_date, same_date
 
 from .tables import check_all, read
 

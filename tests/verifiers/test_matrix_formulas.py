@@ -8,7 +8,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
-from grpo_env.verifiers.answers.matrix_formulas import same
+from grpo_env.verifiers.answers.formulas.matrices import same
 
 DRAW = np.random.default_rng(7)
 X, y, w = DRAW.normal(size=(5, 3)), DRAW.normal(size=5), DRAW.normal(size=3)

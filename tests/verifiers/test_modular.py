@@ -7,7 +7,7 @@ from math import comb, factorial
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grpo_env.verifiers.answers import modular
+from grpo_env.verifiers.answers.formulas import modular
 
 EXPONENTS = st.integers(1000, 1400)
 

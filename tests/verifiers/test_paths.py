@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from grpo_env.core import Completion, Example, Format
 from grpo_env.verifiers.accuracy import Accuracy
-from grpo_env.verifiers.answers import algebra, formulas
-from grpo_env.verifiers.answers.algebra import ALGEBRA, DeadlineError, TimeLimit, UnreadableError
 from grpo_env.verifiers.answers.compare import Rules, compare
 from grpo_env.verifiers.answers.extract import answer_in, final_answer
-from grpo_env.verifiers.answers.number import Number, OverLimitError
+from grpo_env.verifiers.answers.formulas import algebra, exact
+from grpo_env.verifiers.answers.formulas.algebra import ALGEBRA, DeadlineError, TimeLimit, UnreadableError
 from grpo_env.verifiers.answers.parse import parse
 from grpo_env.verifiers.answers.parsed import Formula, ParsedAnswer
+from grpo_env.verifiers.answers.quantities.number import Number, OverLimitError
 
 CASES = Path(__file__).parent / "cases"
 TIMEOUT = 3.0
@@ -68,8 +68,8 @@ def by_worker(gold: str, answer: str) -> bool | None:
 
 def check_paths(first: str, second: str) -> bool:
     """Compares both paths on a pair of formulas. Returns whether both decided it."""
-    decided = formulas.decide(first, second)
-    assert decided == formulas.decide(second, first)
+    decided = exact.decide(first, second)
+    assert decided == exact.decide(second, first)
     if decided is None:
         return False
     computed = by_worker(first, second)
@@ -135,7 +135,7 @@ def test_both_paths_decide_identities(first: str, second: str, third: str, ident
         (f"(({first}) + ({second}))^2", f"({first})^2 + 2 \\cdot ({first}) \\cdot ({second}) + ({second})^2"),
         (f"\\frac{{({first})}}{{{third}}}", f"({first}) \\cdot ({third})^{{-1}}"),
     ][identity]
-    decided = formulas.decide(left, right)
+    decided = exact.decide(left, right)
     assume(decided is not None)
     assert decided
     assert by_worker(left, right) in (True, None), (left, right)
@@ -182,9 +182,9 @@ def test_all_paths_agree_on_numbers() -> None:
         "0.50",
     ]
     for first, second in combinations_with_replacement(spellings, 2):
-        exact = compare(parse(first), parse(second), RULES).correct
-        assert formulas.decide(first, second) == exact
-        assert by_worker(first, second) == exact
+        same = compare(parse(first), parse(second), RULES).correct
+        assert exact.decide(first, second) == same
+        assert by_worker(first, second) == same
 
 
 def verdict(gold: str, answer: str, rules: Rules = RULES) -> bool | None:
@@ -225,7 +225,7 @@ def test_scores_are_the_same_without_the_exact_path() -> None:
     pairs = [("(x+1)^2", "x^2+2x+1"), (r"2\sqrt{3}", r"\frac{6}{\sqrt{3}}"), ("y=2x", "2y=4x"),
              ("3+4i", "4i+3"), (r"\frac{\pi}{4}", "0.785398"), ("y=2x", "y=3x")]  # fmt: skip
     scores = []
-    for decide in (formulas.decide, lambda gold, answer: None):
+    for decide in (exact.decide, lambda gold, answer: None):
         with pytest.MonkeyPatch.context() as patch:
             ALGEBRA.clear()
             patch.setattr(algebra, "decide", decide)

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from grpo_env.core import Completion, Example
 from grpo_env.verifiers.accuracy import Accuracy
 from grpo_env.verifiers.answers.compare import Rules, compare
-from grpo_env.verifiers.answers.intervals import real_set
-from grpo_env.verifiers.answers.normal import normal
-from grpo_env.verifiers.answers.number import read_number
+from grpo_env.verifiers.answers.formulas.intervals import real_set
 from grpo_env.verifiers.answers.parse import parse
+from grpo_env.verifiers.answers.quantities.number import read_number
+from grpo_env.verifiers.answers.spelling.normal import normal
 
 SLOW = "x^{" * 25 + r"\sin x/2" + "}" * 25  # small enough for every cap, and takes the algebra many seconds
 

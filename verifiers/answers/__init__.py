@@ -1,8 +1,11 @@
 """From a completion to a verdict on its final answer.
 
-``extract`` finds the answer in the completion, ``normal`` normalizes its spelling, ``parse`` parses it into one of the
-kinds in ``parsed``, ``compare`` decides whether two parsed answers are equal, and ``hedging`` what is wrong with any
-value. ``rewordings`` has further readings of an answer that is not right as it stands. Formulas are compared exactly in
-``formulas`` if possible, else by computer algebra in ``algebra``; ``grammar`` reads them for both. ``gold`` reads gold
-answers, once each; ``foreign_readings`` are those of answers in other languages.
+The modules are the way of an answer. ``extract`` finds it in the completion, ``spelling`` normalizes it, ``parse``
+parses it into one of the kinds in ``parsed``, ``compare`` decides whether two parsed answers are equal, and
+``hedging`` what is wrong with any value. ``gold`` reads gold answers, once each, and ``kinds`` says what they are. An
+answer that is not right as it stands is looked at again: by its ``structures`` (families of solutions, lines, vectors),
+by ``equivalents`` (texts of a fixed form that name one thing), in other ``languages``, and in other ``rewordings``.
+
+The other packages know one thing each: ``quantities``, ``times``, ``formulas``, ``codes``, ``sciences``, ``words``;
+``vocabulary`` has their tables of words.
 """

@@ -34,14 +34,12 @@ from typing import Literal, NamedTuple, TypeAlias, TypeGuard
 
 from grpo_env.lazy_regex import lazy_compile
 
-from .algebra import ALGEBRA, TimeLimit, UnreadableError
-from .clock import same_time
-from .codes import plain, same_code
-from .conversion import are_whole_degrees, converted, in_moles
-from .dates import Date, read_date, same_date
-from .intervals import INFINITIES, real_set
+from .codes.equality import same_code
+from .codes.spelling import plain
+from .formulas.algebra import ALGEBRA, TimeLimit, UnreadableError
+from .formulas.intervals import INFINITIES, real_set
+from .formulas.physical_constants import in_same_constants
 from .json_value import JsonError, answered_json, equal_json
-from .normal import same_text, squeezed
 from .notation import (
     as_coordinates,
     as_vector,
@@ -55,13 +53,16 @@ from .notation import (
     with_same_argument,
     without_market,
 )
-from .number import Number, OverLimitError, read_number
-from .other_names import same_other_name
 from .parsed import Clock, Code, Content, Formula, Group, JsonText, ParsedAnswer, Words
-from .physical_constants import in_same_constants
-from .spellings import is_ordinal_name
-from .units import same_names, same_unit, split_unit, variables
-from .wording import TRUTH_VALUES, approximated, same_greek, same_words
+from .quantities.conversion import are_whole_degrees, converted, in_moles
+from .quantities.number import Number, OverLimitError, read_number
+from .quantities.units import same_names, same_unit, split_unit, variables
+from .spelling.normal import same_text, squeezed
+from .spelling.spellings import is_ordinal_name
+from .times.clock import same_time
+from .times.dates import Date, read_date, same_date
+from .words.other_names import same_other_name
+from .words.wording import TRUTH_VALUES, approximated, same_greek, same_words
 
 Notation: TypeAlias = Literal["flexible", "strict"]
 

@@ -13,9 +13,13 @@ from typing import TypeAlias
 
 from grpo_env.lazy_regex import lazy_compile
 
-from .amounts import AMOUNTS, points
-from .arrangements import ARRANGEMENTS
-from .chemistry import (
+from .codes.chess import Moves, read_moves, same_moves
+from .codes.genetics import bases, genotype, peptide, strand
+from .codes.keys import signed
+from .codes.numbering import numbered
+from .json_value import Json, JsonError, equal_json, literal
+from .quantities.money import Money, read_currency, read_money, same_money
+from .sciences.chemistry import (
     Concentrations,
     bonds,
     complex_ion,
@@ -25,16 +29,7 @@ from .chemistry import (
     same_concentrations,
     species,
 )
-from .chess import Moves, read_moves, same_moves
-from .clock import in_figures, read_time
-from .codes import numbered, signed
-from .constructions import at_for, headed, possession, shift
-from .dates import read_date
-from .directions import heading, trend
-from .frequency import how_often
-from .genetics import bases, genotype, peptide, strand
-from .hours import Hours, read_hours, same_hours
-from .hypotheses import (
+from .sciences.hypotheses import (
     Decision,
     Distribution,
     decision,
@@ -44,12 +39,18 @@ from .hypotheses import (
     skew,
     stated_hypotheses,
 )
-from .json_value import Json, JsonError, equal_json, literal
-from .logic import truth_values
-from .money import Money, read_currency, read_money, same_money
-from .nuclear import Reaction, read_reaction
-from .number_words import number_at
-from .qualified import qualified
+from .sciences.logic import truth_values
+from .sciences.nuclear import Reaction, read_reaction
+from .times.clock import in_figures, read_time
+from .times.dates import read_date
+from .times.frequency import how_often
+from .times.hours import Hours, read_hours, same_hours
+from .vocabulary.number_words import number_at
+from .words.amounts import AMOUNTS, points
+from .words.arrangements import ARRANGEMENTS
+from .words.constructions import at_for, headed, possession, shift
+from .words.directions import heading, trend
+from .words.qualified import qualified
 
 MAX_LENGTH = 300
 

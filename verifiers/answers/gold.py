@@ -6,29 +6,29 @@ import re
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from .algebra import DeadlineError, TimeLimit, UnreadableError, formula_problem
-from .amounts import change, points, variance
-from .arrangements import acidity, by_how_much, dose
-from .asked import value_asked
-from .brackets import items
-from .codes import plain
+from .codes.spelling import plain
 from .compare import Rules, compare
 from .equivalents import Form, Forms, forms, money, radix, spoken_hour
-from .frequency import how_often
-from .hypotheses import distribution
-from .intervals import INFINITIES
+from .formulas.algebra import DeadlineError, TimeLimit, UnreadableError, formula_problem
+from .formulas.asked import value_asked
+from .formulas.intervals import INFINITIES
 from .json_value import text_list
 from .kinds import Kind, gold_answers, is_text, read_as, read_gold
-from .logic import Logic, read_logic
-from .normal import normal
+from .languages.translated import in_english, may_be_translated, only_in_english
 from .notation import relations
-from .number import OverLimitError
 from .parse import as_set, exact_part
 from .parsed import Formula, ParsedAnswer
-from .qualified import qualified
+from .quantities.number import OverLimitError
 from .rewordings import may_have_other_form
+from .sciences.hypotheses import distribution
+from .sciences.logic import Logic, read_logic
+from .spelling.brackets import items
+from .spelling.normal import normal
 from .structures import is_structure, may_have_structure
-from .translated import in_english, may_be_translated, only_in_english
+from .times.frequency import how_often
+from .words.amounts import change, points, variance
+from .words.arrangements import acidity, by_how_much, dose
+from .words.qualified import qualified
 
 Golds = Literal["one", "any", "all"]
 MAX_JOINED = 160  # characters of a gold answer that may be a list in another language

@@ -7,8 +7,8 @@ import re
 from grpo_env.lazy_regex import lazy_compile
 
 from .compare import Reason
-from .number import Number
 from .parsed import Formula, Group, ParsedAnswer
+from .quantities.number import Number
 
 _OPERATION = lazy_compile(
     r"\\(?:sum|i?int|oint|prod|lim|gcd|lcm|max|min|det|[bp]?mod|lfloor|lceil)(?![a-z])"

@@ -16,28 +16,29 @@ from typing import Literal
 
 from grpo_env.lazy_regex import lazy_compile
 
-from .brackets import items
-from .chemistry import concentrations, species
-from .clock import read_time
-from .code_shapes import FUNCTIONS, has_backslashes, is_code, is_name
-from .codes import MAX_LENGTH as MAX_CODE
-from .codes import is_chemical, plain
-from .currencies import ISO, SIGNS
-from .dates import Date, read_date
+from .codes.chemical import is_chemical
+from .codes.labels import labelled
+from .codes.shapes import FUNCTIONS, has_backslashes, is_code, is_name
+from .codes.spelling import MAX_LENGTH as MAX_CODE
+from .codes.spelling import plain
 from .extract import answer_in
-from .hypotheses import distribution
-from .intervals import INFINITIES, real_set
+from .formulas.intervals import INFINITIES, real_set
 from .json_value import Json, JsonError, answered_json, parse_json
-from .labels import labelled
-from .money import read_money
-from .normal import normal
-from .nuclear import read_reaction
-from .number import Number, OverLimitError, read_number
 from .parse import as_set, parse
 from .parsed import Clock, Code, Content, Formula, Group, JsonText, ParsedAnswer, Words
+from .quantities.money import read_money
+from .quantities.number import Number, OverLimitError, read_number
+from .quantities.units import split_unit
 from .rewordings import without_gloss
-from .unit_names import MEASURES
-from .units import split_unit
+from .sciences.chemistry import concentrations, species
+from .sciences.hypotheses import distribution
+from .sciences.nuclear import read_reaction
+from .spelling.brackets import items
+from .spelling.normal import normal
+from .times.clock import read_time
+from .times.dates import Date, read_date
+from .vocabulary.currencies import ISO, SIGNS
+from .vocabulary.unit_names import MEASURES
 
 Kind = Literal["number", "formula", "set", "tuple", "words", "choice", "date", "time", "code", "json"]
 

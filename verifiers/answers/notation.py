@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 from grpo_env.lazy_regex import lazy_compile
 
-from .brackets import items
-from .grammar import VARIABLE
-from .intervals import real_set
-from .normal import squeezed
-from .number import Number
+from .formulas.grammar import VARIABLE
+from .formulas.intervals import real_set
 from .parse import parse_list
 from .parsed import Formula, Group, ParsedAnswer, Words
+from .quantities.number import Number
+from .spelling.brackets import items
+from .spelling.normal import squeezed
 
 DEGREES = (("°", 1),)
 RADIANS = frozenset(("rad", "radian"))

@@ -11,20 +11,20 @@ from functools import lru_cache
 from grpo_env.lazy_regex import lazy_compile
 
 from ..arithmetic import equations
-from .asked import is_operation
-from .bearings import read_bearing
-from .brackets import english, items, outer, split
-from .clock import read_clock
-from .currencies import ANY
-from .formulas import approximate
-from .grammar import GREEK
-from .intervals import REALS, group, inequality, real_set, without
-from .normal import normal, unwrapped
-from .number import Number, OverLimitError, read_number
+from .formulas.asked import is_operation
+from .formulas.exact import approximate
+from .formulas.grammar import GREEK
+from .formulas.intervals import REALS, group, inequality, real_set, without
+from .formulas.ratios import read_ratio
 from .parsed import Clock, Content, Formula, Group, ParsedAnswer, Words
-from .ratios import read_ratio
-from .units import read_unit, split_unit
-from .wording import read_prose, read_words
+from .quantities.bearings import read_bearing
+from .quantities.number import Number, OverLimitError, read_number
+from .quantities.units import read_unit, split_unit
+from .spelling.brackets import english, items, outer, split
+from .spelling.normal import normal, unwrapped
+from .times.clock import read_clock
+from .vocabulary.currencies import ANY
+from .words.wording import read_prose, read_words
 
 MAX_LENGTH = 1500
 MAX_NESTING = 20
@@ -356,7 +356,7 @@ def _other_content(text: str, depth: int) -> Content:
 def _clock(text: str, depth: int) -> Clock | None:
     """A time of day, and the ratio that it may be."""
     time = read_clock(text)
-    return time and Clock(time, None if time.half else _ratio(text, depth))
+    return Clock(time, None if time.half else _ratio(text, depth)) if time else None
 
 
 def _ratio(text: str, depth: int) -> Content | None:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from .clock import TimeOfDay
-from .dates import Date
-from .number import Number
-from .units import Unit
+from .quantities.number import Number
+from .quantities.units import Unit
+from .times.clock import TimeOfDay
+from .times.dates import Date
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,9 @@ from itertools import pairwise
 
 from grpo_env.lazy_regex import lazy_compile
 
-from ..currencies import SIGNS
-from ..foreign_clocks import spoken_clock
-from ..foreign_numbers import FUNCTION_WORDS, in_figures, in_our_years, languages_of, with_halves
-from ..foreign_words import MONTHS, WEEKDAYS
-from ..translated import (
+from ..languages.clocks import spoken_clock
+from ..languages.numerals import FUNCTION_WORDS, in_figures, in_our_years, languages_of, with_halves
+from ..languages.translated import (
     CONDITION_AT_END,
     NO_SOLUTION,
     in_english,
@@ -26,6 +24,8 @@ from ..translated import (
     truth_in_english,
     unit_in_english,
 )
+from ..vocabulary.currencies import SIGNS
+from ..vocabulary.foreign_words import MONTHS, WEEKDAYS
 
 MAX_LENGTH = 240
 

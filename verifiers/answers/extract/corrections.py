@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 from grpo_env.lazy_regex import lazy_compile
 
-from ..currencies import SIGNS
-from ..normal import normal
-from ..number import OverLimitError, read_number
+from ..quantities.number import OverLimitError, read_number
+from ..spelling.normal import normal
+from ..vocabulary.currencies import SIGNS
 from .conclusions import WITHDRAWN, uses_other_language
 from .extracted import MAX_LENGTH, TRUTH, ExtractedAnswer, extracted, is_answer, is_value
 from .statements import statement

@@ -7,10 +7,10 @@ from typing import Literal, NamedTuple, get_args
 
 from grpo_env.lazy_regex import lazy_compile
 
-from ..normal import normal
-from ..number import OverLimitError, read_number
 from ..parse import parse
 from ..parsed import Words
+from ..quantities.number import OverLimitError, read_number
+from ..spelling.normal import normal
 
 Source = Literal["answer_tag", "boxed", "hashes", "phrase", "a_line", "last_line", "last_number"]
 ALL_SOURCES: tuple[Source, ...] = get_args(Source)

@@ -7,11 +7,11 @@ from collections import deque
 
 from grpo_env.lazy_regex import lazy_compile
 
-from ..clock import read_time
-from ..code_shapes import is_code
-from ..codes import plain
-from ..currencies import SIGNS
-from ..dates import read_date
+from ..codes.shapes import is_code
+from ..codes.spelling import plain
+from ..times.clock import read_time
+from ..times.dates import read_date
+from ..vocabulary.currencies import SIGNS
 from .extracted import MAX_ANSWERS, ExtractedAnswer, extracted, is_number, is_value
 from .phrases import phrases
 from .statements import value_of

@@ -8,7 +8,7 @@ from collections import deque
 
 from grpo_env.lazy_regex import lazy_compile
 
-from ..translated import NO_SOLUTION, truth_in_english
+from ..languages.translated import NO_SOLUTION, truth_in_english
 from .extracted import MAX_ANSWERS, ExtractedAnswer, extracted
 from .statements import statement
 

@@ -6,7 +6,7 @@ from collections import deque
 
 from grpo_env.lazy_regex import lazy_compile
 
-from ..currencies import SIGNS
+from ..vocabulary.currencies import SIGNS
 from .extracted import ExtractedAnswer, extracted
 
 _NUMBER = lazy_compile(

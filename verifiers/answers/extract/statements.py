@@ -6,9 +6,9 @@ import re
 
 from grpo_env.lazy_regex import lazy_compile
 
-from ..chess import MOVE
-from ..currencies import SIGNS
-from ..foreign_words import MONTHS
+from ..codes.chess import MOVE
+from ..vocabulary.currencies import SIGNS
+from ..vocabulary.foreign_words import MONTHS
 from .extracted import MAX_LENGTH, is_value
 
 WINDOW = 400  # characters of a text in which a statement ends

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from grpo_env.lazy_regex import lazy_compile
 
-from ..codes import plain
+from ..codes.spelling import plain
 from .markup import plain_text
 from .mathematics import MATHEMATICS
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 from grpo_env.lazy_regex import lazy_compile
 
-from ..amounts import bare_range
-from ..codes import plain
+from ..codes.spelling import plain
+from ..words.amounts import bare_range
 
 _ADDRESS_NAMED = lazy_compile(
     r"(?:the )?(?:URL|link|web ?site|web address|address)(?: is)?:? (?=\w+://)", re.IGNORECASE

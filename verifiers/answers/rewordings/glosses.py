@@ -12,10 +12,10 @@ from collections.abc import Iterator
 
 from grpo_env.lazy_regex import lazy_compile
 
-from ..codes import plain
+from ..codes.spelling import plain
 from ..extract.statements import UNSURE
-from ..other_names import explains
-from ..sentences import TRUTHS
+from ..words.other_names import explains
+from .sentences import TRUTHS
 
 MAX_GLOSS = 40
 

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 
 from grpo_env.lazy_regex import lazy_compile
 
-from ..clock import read_time
-from ..codes import plain
-from ..dates import read_date
-from ..labels import labelled
-from ..unit_names import NAMES
-from ..units import is_measure
+from ..codes.labels import labelled
+from ..codes.spelling import plain
+from ..quantities.units import is_measure
+from ..times.clock import read_time
+from ..times.dates import read_date
+from ..vocabulary.unit_names import NAMES
 from .mathematics import MATHEMATICS
 
 _LABEL = lazy_compile(

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from grpo_env.lazy_regex import lazy_compile
 
 from ..extract.statements import UNSURE
-from ..sentences import TRUTHS
 from .labels import NO_LABEL
 from .mathematics import MATHEMATICS
+from .sentences import TRUTHS
 
 _NOT_BUT = lazy_compile(r"not [^\s,][^,]{0,40},? but (?:rather )?([^,]{1,60}?)\.?", re.IGNORECASE)
 _THERE_ARE = lazy_compile(

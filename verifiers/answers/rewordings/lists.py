@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 
 from grpo_env.lazy_regex import lazy_compile
 
-from ..arrangements import numbered_items
 from ..json_value import text_list
-from ..spellings import ARROW
+from ..spelling.spellings import ARROW
+from ..words.arrangements import numbered_items
 
 _ITEM = lazy_compile(r"(?:[-*\u2022]|(\d{1,2})[.)])\s{1,3}(\S.{0,80})")
 _ARROW = lazy_compile(rf"\s?(?:{ARROW})\s?")

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 
 from grpo_env.lazy_regex import lazy_compile
 
-from ..sentences import is_against
 from .labels import NO_LABEL
 from .mathematics import MATHEMATICS
+from .sentences import is_against
 
 MAX_WRAPPED = 1500  # characters of an answer in \text{…}
 MAX_NESTING = 4

@@ -13,9 +13,9 @@ from functools import partial
 
 from grpo_env.lazy_regex import lazy_compile
 
-from ..asked import may_be_same, value_asked
-from ..brackets import items
-from ..normal import normal
+from ..formulas.asked import may_be_same, value_asked
+from ..spelling.brackets import items
+from ..spelling.normal import normal
 
 MATHEMATICS = frozenset(("number", "formula", "set", "tuple"))
 """The kinds of gold answers that are mathematics."""

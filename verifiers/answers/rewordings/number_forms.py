@@ -1,7 +1,7 @@
 """Numbers and quantities.
 
 In short and in full (``2,5 kg``, ``one hour and thirty minutes``, ``1:23:45``, ``a 40-foot container``; see
-``quantities``), below zero (``a decrease of 3.2%``, ``5 °C below zero``, ``($40.00)``), with a name (``m+n = 204``,
+``short_forms``), below zero (``a decrease of 3.2%``, ``5 °C below zero``, ``($40.00)``), with a name (``m+n = 204``,
 ``No. 7``, ``a rating of 4.5``, ``6 feet tall``), in Roman numerals.
 """
 
@@ -12,14 +12,14 @@ from collections.abc import Iterator
 
 from grpo_env.lazy_regex import lazy_compile
 
-from ..codes import plain
-from ..conversion import are_whole_degrees, converted
-from ..currencies import SIGN
-from ..normal import normal
-from ..number import OverLimitError, read_number
-from ..number_words import ROMAN_DIGITS, roman_value
-from ..quantities import in_full
-from ..spellings import spelled
+from ..codes.spelling import plain
+from ..quantities.conversion import are_whole_degrees, converted
+from ..quantities.number import OverLimitError, read_number
+from ..quantities.short_forms import in_full
+from ..spelling.normal import normal
+from ..spelling.spellings import spelled
+from ..vocabulary.currencies import SIGN
+from ..vocabulary.number_words import ROMAN_DIGITS, roman_value
 
 _SUM_OF_NAMES = lazy_compile(  # m+n = 204, |a+b| = 1+4 = 5
     r"\$?(?:[a-z](?: ?\+ ?[a-z]){1,3}|\|[^|=<>\d]{1,20}\|)(?: ?=[\d +-]{3,40})? ?= ?(\S{1,20}?)\$?"

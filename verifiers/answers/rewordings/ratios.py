@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 from grpo_env.lazy_regex import lazy_compile
 
-from ..codes import plain
-from ..unit_names import NAMES
-from ..units import is_measure
+from ..codes.spelling import plain
+from ..quantities.units import is_measure
+from ..vocabulary.unit_names import NAMES
 
 _OF_RATIO = lazy_compile(r"(?:(?:the|an?) )?(?:aspect ratio|ratio|scale|odds)(?: of| is)? (?=\d)", re.IGNORECASE)
 _RATIO = lazy_compile(r"\d+(?:\.\d+)?(?: to \d+(?:\.\d+)?){1,3}")

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 from grpo_env.lazy_regex import lazy_compile
 
-from ..codes import plain
+from ..codes.spelling import plain
 from ..extract.statements import UNSURE
-from ..other_names import is_short_for, without_country
-from ..spellings import without_greek
+from ..spelling.spellings import without_greek
+from ..words.other_names import is_short_for, without_country
 
 _YES = "yes yeah yep yup correct affirmative true indeed".split()  # noqa: SIM905
 _NO = ["no", "nope", "nah", "false", "not at all", "incorrect", "no way"]

@@ -1,0 +1,1 @@
+"""Codes, which are compared as text: which texts are codes, and what may differ between two spellings of one."""

@@ -1,0 +1,1 @@
+"""Answers in other languages than English: their numbers, times and words."""

@@ -1,0 +1,1 @@
+"""Numbers, units and amounts of money: reading them exactly, and converting them."""

@@ -1,0 +1,320 @@
+r"""Exact values of short texts such as ``$1,234.50``, ``2\frac13`` or ``5\times10^{-7}``.
+
+No floating point and no computer algebra. ``read_number`` reads integers, decimals, fractions, mixed numbers, repeating
+decimals, powers of ten, numerals of a base (``101_2``), magnitudes (4 million), percents, currencies and units; it
+raises ``OverLimitError`` for numbers larger than any honest answer, before computing them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from math import log10
+
+from grpo_env.lazy_regex import lazy_compile
+
+from ..vocabulary.currencies import ISO, SIGN, WORD
+from ..vocabulary.number_words import in_digits
+from ..vocabulary.unit_names import FACTORS, LETTERS, NAMES
+from .units import Unit, joined, may_be_variable, read_unit
+
+MAX_DIGITS = 2000
+MAX_EXPONENT = 2000
+MAX_PERIODIC = 400  # digits of a decimal whose period is searched for
+
+_UNSIGNED = r"(?:\d{1,3}(?:(?:,\d{3})+|(?: \d{3})+(?!\d))|\d+)(?:\.\d*)?|\.\d+"
+_POWER = (
+    r"(?:[eE]([-+]?\d+)|(?:\s*(?:\\times|\\cdot|\*|x)\s*|\s+)10\s*(?:\^|\*\*)\s*(?:\{\s*([-+]?\d+)\s*\}|([-+]?\d+)))"
+)
+_PLAIN = lazy_compile(r"(-?)(?:(\d+(?:\.\d+)?)|\\frac\{(\d+)\}\{(\d+)\})", re.ASCII)
+_DECIMAL = lazy_compile(rf"({_UNSIGNED})(?:{_POWER})?")
+# The period of a repeating decimal: under a bar, in brackets, between dots on its first and last digit.
+_REPEATING = lazy_compile(
+    r"(\d*)\.\s?(\d*)(?:(?:\\overline|\\bar)\s*(?:\{\s*(\d+)\s*\}|(\d))|\((\d+)\)"
+    r"|\\dot\s*\{?\s*(\d)\s*\}?(?:(\d*)\\dot\s*\{?\s*(\d)\s*\}?)?)"
+)
+_DOTTED = lazy_compile(r"(\d*)\.(\d{2,}?)\s?(?:\.\.\.|\\ldots)")
+_PURE_POWER = lazy_compile(r"(\d+)\s*(?:\^|\*\*)\s*(?:\{\s*([-+]?\d+)\s*\}|([-+]?\d+))")
+_SIGNED = rf"[-+]?\s*(?:{_UNSIGNED})"
+_SIDE = rf"(?:({_SIGNED})|\(\s*({_SIGNED})\s*\))"
+_MIXED = lazy_compile(
+    rf"(\d+)\s*(?:and\s+)?\\frac\s*\{{\s*({_UNSIGNED})\s*\}}\s*\{{\s*({_UNSIGNED})\s*\}}"
+    rf"|(\d+)(?:\s+and\s+|\s+)({_UNSIGNED})\s*/\s*({_UNSIGNED})"
+)
+_FRACTION = lazy_compile(rf"\\frac\s*\{{\s*{_SIDE}\s*\}}\s*\{{\s*{_SIDE}\s*\}}")
+_SLASHED = lazy_compile(rf"(?:({_UNSIGNED})|\(\s*({_SIGNED})\s*\))(?:\s*/|\s+(?:over|out of|in)(?=\s+\d+$))\s*{_SIDE}")
+_AND_A_HALF = lazy_compile(r"\s+and\s+(?:a|one)[\s-](half|third|quarter)\b")
+_PARTS = {"half": 2, "third": 3, "quarter": 4}
+_BASED = lazy_compile(
+    r"(\()?([0-9A-Z]+(?:\.[0-9A-Z]+)?)(?(1)\))\s?"
+    r"(?:_\s?(?:\{\s*\(?(?:base )?(\d+|[a-z]+)\)?\s*\}|(\d+|[a-z]{3,7}\b))|\(?base (\d+|[a-z]+)\)?)"
+)
+_BASES = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
+          "eleven": 11, "twelve": 12, "sixteen": 16}  # fmt: skip
+_MAGNITUDE = lazy_compile(r"\s*(hundred|thousand|lakh|million|crore|billion|trillion)s?\b", re.IGNORECASE)
+_DOZEN = lazy_compile(r"\s*dozens?\b(?: of(?= [a-z]))?", re.IGNORECASE)
+_MAGNITUDE_OF_MONEY = lazy_compile(r"\s?([kmt]|bn?|mn)\b", re.IGNORECASE)  # $5k
+_MAGNITUDE_OF_CURRENCY = lazy_compile(rf"\s?((?i:k|mn?|bn?|t))\s(?={WORD})")
+_MAGNITUDES = {"hundred": 2, "thousand": 3, "lakh": 5, "million": 6, "crore": 7, "billion": 9, "trillion": 12,
+               "k": 3, "m": 6, "mn": 6, "b": 9, "bn": 9, "t": 12}  # fmt: skip
+_NO_NUMBER = lazy_compile(r"\\(?!frac)|[\[{|]")  # no number starts like this
+_GOES_ON = lazy_compile(r"\s*(?:\+|-\s*[\d\\(]|\\(?:sqrt|pi)(?![A-Za-z]))")  # 2 + \sqrt{3}, 2\pi: a formula
+_DIGIT = lazy_compile(r"\d")
+_SIGN = lazy_compile(r"[-+]|(?:minus|negative)\s+(?=[\d.$\\])", re.IGNORECASE)
+_IS_PART = frozenset((("BC", 1), ("than", 1)))  # words without which a number is another one
+# Words before a number that change nothing.
+_LEAD = lazy_compile(
+    r"(?:(?:AD|CE) (?=\d+$)|an? (?=\d+(?:\.\d+)?(?: ?%| per ?cent))"
+    r"|(?:(?:in )?(?:the )?year|in|exactly|precisely|only|just|(?:a )?total of) (?=[-$\d.\\]))",
+    re.IGNORECASE,
+)
+_CURRENCY = lazy_compile(rf"({SIGN})|({ISO}|(?i:rs|rmb))\.?\s?")
+# The next part of a quantity in two units: 30° 15', 5 ft 6 in, $5 and 25 cents
+_PART = lazy_compile(
+    r"(?:\s+and\s+|(?<=[a-z]{4}),\s(?:and\s)?(?=\d+\s[a-z]{4})|\s*)(\d+(?:\.\d+)?)\s*(°|''|'|\"|\^\{\s*(?:\\prime\s*){1,2}\}|[A-Za-z]+\.?)",
+    re.IGNORECASE,
+)
+_PER = lazy_compile(r"\s?(?:/|per\b)")  # $5/kg
+_TEXT = lazy_compile(r"\\text\s*\{\s*([A-Za-z]+)\s*\}")
+_FIRST_UNIT = lazy_compile(r"\s*(°|''|'|\"|[A-Za-z]+\.?)", re.IGNORECASE)
+
+
+class OverLimitError(ValueError):
+    """The text is larger than any honest answer."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """An exact value and its unit, which is empty if none was written.
+
+    ``numeral`` is the digits of a numeral with a base (``101_2``) read as a decimal number, 101. ``also`` is the same
+    quantity in other units that it names: 5 ft 6 in is 5.5 ft and also 66 in. ``bare`` if the unit may be left out.
+    """
+
+    value: Fraction
+    unit: Unit = ()
+    numeral: Fraction | None = None
+    also: tuple[Number, ...] = ()
+    bare: bool = True
+
+    def equals(self, other: Number) -> bool:
+        """Whether the values are the same. A numeral with a base also equals its digits without the base."""
+        if self.value == other.value:
+            return True
+        if self.numeral is not None and other.numeral is None:
+            return self.numeral == other.value
+        return other.numeral is not None and self.numeral is None and self.value == other.numeral
+
+
+def read_number(text: str, description: bool = False) -> Number | None:
+    """The number that all of a text in normal spelling is, or ``None``. Raises ``OverLimitError``.
+
+    ``description`` also accepts what is counted in more words: ``18 students from the village``.
+    """
+    if text.isdecimal() and text.isascii():
+        return Number(_integer(text))
+    if match := _PLAIN.fullmatch(text):  # most numbers; the rest of this function reads them too, slowly
+        sign, decimal, top, bottom = match.groups()
+        if decimal:
+            value = _decimal(decimal)
+        elif divisor := int(_bounded(bottom, MAX_DIGITS)):
+            value = Fraction(int(_bounded(top, MAX_DIGITS)), divisor)
+        else:
+            return None
+        return Number(-value if sign else value)
+    if _NO_NUMBER.match(text):
+        return None
+    if text and not text[0].isdigit() and (spelled := in_digits(text)):
+        return read_number(spelled, description)
+    if not _DIGIT.search(text):
+        return None
+    match = _LEAD.match(text)
+    sign, at = 1, match.end() if match else 0
+    currency = ""
+    for _ in range(2):  # -$5 and $-5
+        at = _skip_spaces(text, at)
+        if (match := _SIGN.match(text, at)) and sign == 1:
+            sign, at = (1 if match.group() == "+" else -1), match.end()
+        at = _skip_spaces(text, at)
+        if (match := _CURRENCY.match(text, at)) and not currency:
+            currency = _unit_name(match[1] or match[2])
+            at = match.end()
+    reading = _read_value(text, _skip_spaces(text, at))
+    if reading is None:
+        return None
+    value, numeral, at = reading
+    if at == len(text):
+        return Number(sign * value, joined(currency, ()), None if numeral is None else sign * numeral)
+    if _GOES_ON.match(text, at):
+        return None
+    value, at = _multiplied(value, text, at, bool(currency))
+    is_price = bool(currency) and _PER.match(text, at) is not None
+    unit = read_unit(f"${text[at:]}", 0, description) if is_price else read_unit(text, at, description)
+    if unit is not None and is_price:
+        unit = tuple(pair for pair in unit if pair[0] != "$")
+    if unit is None:
+        return _in_two_units(sign, value, currency, text, at)
+    bare = _IS_PART.isdisjoint(unit) and not may_be_variable(text, at, sign * value)
+    unit = joined(currency, unit)
+    if ("dozen", 1) in unit:  # 9 (dozen)
+        value, unit = 12 * value, tuple(pair for pair in unit if pair[0] != "dozen")
+    return Number(sign * value, unit, None if numeral is None else sign * numeral, bare=bare)
+
+
+def _multiplied(value: Fraction, text: str, at: int, is_money: bool) -> tuple[Fraction, int]:
+    """A value with the words that follow it: ``and a half``, ``million``, ``dozen``."""
+    if match := _AND_A_HALF.match(text, at):
+        return value + Fraction(1, _PARTS[match[1]]), match.end()
+    while dozen := _DOZEN.match(text, at):
+        value, at = 12 * value, dozen.end()
+    match = _MAGNITUDE.match(text, at) or (_MAGNITUDE_OF_MONEY if is_money else _MAGNITUDE_OF_CURRENCY).match(text, at)
+    return (value * 10 ** _MAGNITUDES[match[1].lower()], match.end()) if match else (value, at)
+
+
+def _in_two_units(sign: int, value: Fraction, currency: str, text: str, at: int) -> Number | None:
+    """A quantity in several units, each a part of the one before: ``30° 15'``, ``5 ft 6 in``, ``2 h and 30 min``."""
+    if "\\text" in text:
+        text = text[:at] + _TEXT.sub(r" \1", text[at:])
+    first = None if currency else _FIRST_UNIT.match(text, at)
+    if not (currency or first):
+        return None
+    units, values = [currency or (_unit_name(first[1]) if first else "")], [value]
+    at = first.end() if first else at
+    while match := _PART.match(text, at):
+        values.append(_decimal(match[1]))
+        units.append(_unit_name(match[2]))
+        at = match.end()
+    if len(units) < 2 or text[at:].strip(" ."):
+        return None
+    if units == ["'", '"']:
+        units = ["ft", "in"]
+    if units[:2] == ["h", "m"]:
+        units[1] = "min"
+    factors = [FACTORS.get(pair) for pair in pairwise(units)]
+    if not all(factors) or any(part >= (factor or 0) for part, factor in zip(values[1:], factors, strict=True)):
+        return None
+    total, size = value, Fraction(1)
+    for part, factor in zip(values[1:], factors, strict=True):
+        size /= factor or 1
+        total += part * size
+    return _in_units(sign * total, units, [factor or 1 for factor in factors])
+
+
+def _in_units(value: Fraction, units: list[str], factors: list[int]) -> Number:
+    """A quantity in the first of some units, and also in the others, of which so many are one of the unit before."""
+    also = []
+    smaller = value
+    for unit, factor in zip(units[1:], factors, strict=True):
+        smaller *= factor
+        also.append(Number(smaller, ((unit, 1),)))
+    return Number(value, ((units[0], 1),), also=() if units[0] == "°" else tuple(also))
+
+
+def _unit_name(text: str) -> str:
+    if "prime" in text:
+        return "'" if text.count("prime") == 1 else '"'
+    if text == "''":
+        return '"'
+    return LETTERS.get(text) or NAMES.get(text) or NAMES.get(text.rstrip(".").lower(), text)
+
+
+def _read_value(text: str, at: int) -> tuple[Fraction, Fraction | None, int] | None:
+    """The value, the digits of a numeral with a base read as a decimal number, and where the text of both ends."""
+    if match := _BASED.match(text, at):
+        return _numeral(match[2], match[3] or match[4] or match[5], match.end())
+    if match := _MIXED.match(text, at):
+        whole, top, bottom = match.groups()[:3] if match[1] else match.groups()[3:]
+        value = _quotient(top, bottom)
+        return None if value is None else (_integer(whole) + value, None, match.end())
+    if match := _FRACTION.match(text, at) or _SLASHED.match(text, at):
+        value = _quotient(match[1] or match[2], match[3] or match[4])
+        return None if value is None else (value, None, match.end())
+    if match := _PURE_POWER.match(text, at):
+        base, power = _integer(match[1]), int(_bounded(match[2] or match[3], 5))
+        if abs(power) * log10(max(int(base), 2)) > MAX_EXPONENT or (base == 0 and power < 0):
+            return None  # see ``modular``
+        return base**power, None, match.end()
+    if match := _REPEATING.match(text, at):
+        whole, fixed, *periods = match.groups(default="")
+        return _repeating(whole, fixed, "".join(periods)), None, match.end()
+    if (match := _DOTTED.match(text, at)) and (period := _period(match[2])):
+        return _repeating(match[1], match[2], period), None, match.end()
+    if match := _DECIMAL.match(text, at):
+        number = _decimal(match[1])
+        exponent = match[2] or match[3] or match[4]
+        if exponent is None:
+            return number, None, match.end()
+        power = int(_bounded(exponent, 6))
+        if abs(power) > MAX_EXPONENT and not match[2]:
+            return None  # see ``modular``
+        if abs(power) > MAX_EXPONENT:
+            raise OverLimitError(f"the exponent {exponent[:20]} is too large")
+        return number * Fraction(10) ** power, None, match.end()
+    return None
+
+
+def _numeral(digits: str, base_text: str, end: int) -> tuple[Fraction, Fraction | None, int] | None:
+    base = _BASES.get(base_text, 0) if base_text.isalpha() else int(_bounded(base_text, 3))
+    has_letters = not digits.replace(".", "").isdecimal()
+    if not 2 <= base <= 36 or (has_letters and base != 16 and not digits[0].isdecimal()):  # A_{12} is a name
+        return None
+    whole, _, places = _bounded(digits, MAX_DIGITS).partition(".")
+    try:
+        value = Fraction(int(whole + places, base), base ** len(places))
+    except ValueError:
+        return None
+    return value, None if has_letters else Fraction(digits), end
+
+
+def _quotient(top: str, bottom: str) -> Fraction | None:
+    divisor = _signed(bottom)
+    return _signed(top) / divisor if divisor else None
+
+
+def _signed(text: str) -> Fraction:
+    return -_decimal(text[1:]) if text[0] == "-" else _decimal(text.lstrip("+"))
+
+
+def _repeating(whole: str, fixed: str, period: str) -> Fraction:
+    digits = _bounded(whole + fixed + period, MAX_DIGITS)
+    start = Fraction(int(digits[: len(digits) - len(period)] or "0"), 10 ** len(fixed))
+    return start + Fraction(int(period), (10 ** len(period) - 1) * 10 ** len(fixed))
+
+
+def _period(digits: str) -> str | None:
+    """The period of ``0.8333...``: of the digits repeated at least twice at its end, those that cover most of it."""
+    if len(digits) > MAX_PERIODIC:
+        return None
+    best = (0, 0)
+    for length in range(1, len(digits) // 2 + 1):
+        covered = length
+        while covered < len(digits) and digits[-1 - covered] == digits[length - 1 - covered]:
+            covered += 1
+        if covered >= 2 * length:
+            best = max(best, (covered, -length))
+    return digits[best[1] :] if best[0] else None
+
+
+def _decimal(text: str) -> Fraction:
+    plain = _bounded(text.replace(",", "").replace(" ", ""), MAX_DIGITS)
+    whole, _, places = plain.partition(".")
+    digits = int(whole + places or "0")
+    return Fraction(digits, 10 ** len(places)) if places else Fraction(digits)
+
+
+def _integer(text: str) -> Fraction:
+    return Fraction(int(_bounded(text, MAX_DIGITS)))
+
+
+def _bounded(text: str, digits: int) -> str:
+    if len(text) > digits:
+        raise OverLimitError(f"a number of {len(text)} digits is too long")
+    return text
+
+
+def _skip_spaces(text: str, at: int) -> int:
+    while at < len(text) and text[at] == " ":
+        at += 1
+    return at

@@ -1,0 +1,1 @@
+"""Notations of chemistry, nuclear physics, statistics and logic."""

@@ -1,0 +1,1 @@
+"""One spelling for texts: normal LaTeX, brackets, and words with their punctuation."""

@@ -1,0 +1,1 @@
+"""Tables of words: numbers, units, currencies, elements, and words of other languages."""

@@ -1,0 +1,1 @@
+"""Answers in words: names, and the same in another construction."""
