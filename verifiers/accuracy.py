@@ -45,7 +45,8 @@ from .answers.rewordings import (
 )
 from .answers.rewordings.in_english import fills_blanks_otherwise, is_day_first, readings
 from .answers.rewordings.sentences import stated
-from .answers.sciences.logic import Logic, same_logic
+from .answers.sciences.logic import same_logic
+from .answers.sciences.logic_reader import Logic
 from .answers.spelling.normal import normal, same_text
 from .answers.structures import by_structure
 from .answers.times.dates import Date

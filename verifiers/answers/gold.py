@@ -21,7 +21,8 @@ from .parsed import Formula, ParsedAnswer
 from .quantities.number import OverLimitError
 from .rewordings import may_have_other_form
 from .sciences.hypotheses import distribution
-from .sciences.logic import Logic, read_logic
+from .sciences.logic import read_logic
+from .sciences.logic_reader import Logic
 from .spelling.brackets import items
 from .spelling.normal import normal
 from .structures import is_structure, may_have_structure

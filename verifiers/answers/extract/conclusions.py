@@ -15,7 +15,8 @@ from itertools import pairwise
 from grpo_env.lazy_regex import lazy_compile
 
 from ..languages.clocks import spoken_clock
-from ..languages.numerals import FUNCTION_WORDS, in_figures, in_our_years, languages_of, with_halves
+from ..languages.east_asian import in_our_years
+from ..languages.numerals import in_figures, with_halves
 from ..languages.translated import (
     CONDITION_AT_END,
     NO_SOLUTION,
@@ -24,6 +25,7 @@ from ..languages.translated import (
     truth_in_english,
     unit_in_english,
 )
+from ..languages.which_language import FUNCTION_WORDS, languages_of
 from ..vocabulary.currencies import SIGNS
 from ..vocabulary.foreign_words import MONTHS, WEEKDAYS
 

@@ -17,7 +17,8 @@ from ..vocabulary.currencies import CODES
 from ..vocabulary.foreign_words import AND, MAGNITUDES, MONTHS, OPTION, OR, TRUTHS, UNITS, WEEKDAYS
 from ..vocabulary.number_words import in_digits
 from .clocks import spoken_clock
-from .numerals import in_figures, in_our_years, with_halves
+from .east_asian import in_our_years
+from .numerals import in_figures, with_halves
 
 MAX_LENGTH = 160
 
