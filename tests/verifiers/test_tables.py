@@ -49,6 +49,7 @@ OWN_TABLES = (
     "said",
     "statements",
     "structures",
+    "terms",
     "wording",
 )
 

@@ -18,6 +18,7 @@ from .formulas.intervals import REALS, group, inequality, real_set, without
 from .formulas.ratios import read_ratio
 from .parsed import Clock, Content, Formula, Group, ParsedAnswer, Words
 from .quantities.bearings import read_bearing
+from .quantities.conversion import converted
 from .quantities.number import Number, OverLimitError, read_number
 from .quantities.units import read_unit, split_unit
 from .spelling.brackets import english, items, outer, split
@@ -125,6 +126,7 @@ _PERCENT = lazy_compile(r"[-+]?(?:0,\d{1,9}|[1-9]\d{0,8},\d\d?)\s?%")  # 0,35%
 _LAKHS = lazy_compile(r"[^\d,]*(\d{1,2}(?:,\d\d)+,\d{3})(?:\.\d\d?)?[^\d,]*")
 _BEARING = (("bearing", 1),)
 _GREEK = lazy_compile(rf"\\(?:{GREEK}|Gamma)(?![A-Za-z])")
+_NEAR = Fraction(1, 100)  # a decimal in another unit
 _PLACES = lazy_compile(r"\.(\d+)")
 _VARIABLE = lazy_compile(r"[A-Za-df-hj-z]")  # e and i are numbers
 
@@ -218,15 +220,19 @@ def _approximation(text: str, depth: int) -> ParsedAnswer | None:
     r"""``\frac13 \approx 0.33`` as the exact side, if the other one is a decimal that agrees with it."""
     exact = exact_part(text)
     decimal = next((side for side in split(text, "\\approx") if side != exact and _is_decimal(side)), "")
-    if not decimal or exact == decimal or not _is_constant(split(exact, "=")[-1]):
+    side = split(exact, "=")[-1]
+    if not decimal or exact == decimal or not (_is_constant(side) or read_number(side)):
         return None
     value = _parse(exact, depth - 1)
     near, number = approximate(value.content), read_number(decimal)
     places = _PLACES.search(decimal)
-    if near is None or number is None or places is None or not _is_rounded(near, number.value, len(places[1])):
+    if near is None or number is None or places is None:
         return None
     unit = value.content.unit if isinstance(value.content, Number | Formula) else ()
-    return value if unit == number.unit or not number.unit else None
+    if number.unit and unit != number.unit:  # 8 m/s \approx 28.8 km/h
+        other = converted(number, unit)
+        return value if other and abs(other.value - near) <= abs(near) * _NEAR else None
+    return value if _is_rounded(near, number.value, len(places[1])) else None
 
 
 def _is_rounded(exact: Fraction, decimal: Fraction, places: int) -> bool:
@@ -295,6 +301,8 @@ def _chain(text: str, sides: list[str], depth: int) -> ParsedAnswer | None:
         return None
     named = _NAMED.fullmatch(sides[0]) is not None
     constants = [side for side in sides if _is_constant(side)]
+    if constants and sides[-1] not in constants and read_number(sides[-1]):  # V = 2 * 4.5 = 9 m^3
+        constants.append(sides[-1])
     if not (constants and (len(constants) == len(sides) or (len(sides) > 2 and named))):
         return None
     values = tuple(_parse(side, depth - 1) for side in constants)

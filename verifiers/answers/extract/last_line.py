@@ -29,7 +29,9 @@ _QUESTION = lazy_compile(r"[^.!\n]{0,80}[?\uff1f]")
 _TRUTH = lazy_compile(
     r"(?:yes|no|true|false)(?:[.,;:!]| [\u2013\u2014-]| because\b| since\b)\s?[^.!?\n]+[.!]?(?:\s[^.!?\n]+[.!]?)?", re.I
 )
-_ONE_SENTENCE = lazy_compile(r"(?=.{0,160}\Z)[A-Z\u4e00-\u9fff](?:[^.!?\n:;*`。]|[.:](?=[\w/@])){5,159}[.!。]")
+_ONE_SENTENCE = lazy_compile(
+    r"(?=.{0,160}\Z)[A-Z\u4e00-\u9fff](?:[^.!?\n:;*`。]|[.:](?=[\w/@])|(?<=i\.e)\.|(?<=e\.g)\.){5,159}[.!。]"
+)
 _LABELLED = lazy_compile(r"[A-Z][a-z]*(?: [a-z]+){0,3}: \S")
 # "- red\n- green", as all of the text or below a line that ends in a colon
 _LIST = lazy_compile(
@@ -42,6 +44,10 @@ _ENTRIES = lazy_compile(
 _LONGEST_LIST = 600
 _SIGN = lazy_compile(r"\s[<>](?=\s)")  # Na > Mg > Al > Si
 _LONGEST = 200
+_BOLD_LINE = lazy_compile(r"\*\*([^*\n]{1,80})\*\*")
+_CHAIN = lazy_compile(  # 3 * 45 = 135 minutes = 2 h 15 min
+    r"(?:[A-Za-z][A-Za-z ]{0,30}|[^A-Za-z=]{1,40}|[A-Z]\w{0,3}) ?= ?[^=:;!?]{1,40}(?:=[^=:;!?]{1,40}){1,4}"
+)
 _RULES = "`~*_=-# "  # a line of these is a fence or a rule
 
 
@@ -72,13 +78,16 @@ def last_line(text: str) -> ExtractedAnswer | None:
             return extracted([value], "last_line", end=end)
     if len(text) <= _LONGEST and _TRUTH.fullmatch(text):
         return extracted([text], "last_line")
-    if formula := last_formula(text):
-        return extracted([formula], "last_line")
+    if (formula := last_formula(text)) is not None:
+        return extracted([formula], "last_line") if formula else None
     if concluded := conclusion(text):
         return extracted([concluded], "last_line")._replace(is_all=True)
     if _ONE_SENTENCE.fullmatch(text.strip()) and not UNSURE.search(MONTH.sub("", text)):
         return extracted([text], "last_line")._replace(is_all=True)
-    is_short = len(_SIGN.sub(" ", line).split()) <= MAX_WORDS or (line == text and _LABELLED.match(line))
+    if bold := _BOLD_LINE.fullmatch(line):
+        line = bold[1]
+    is_chain = len(line.split("=")) > 2 and _CHAIN.fullmatch(line) and not UNSURE.search(line)
+    is_short = is_chain or len(_SIGN.sub(" ", line).split()) <= MAX_WORDS or (line == text and _LABELLED.match(line))
     if not line.strip(_RULES) or len(line) > MAX_LENGTH or not is_short:
         return None
     return extracted([line], "last_line")

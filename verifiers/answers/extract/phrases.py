@@ -31,6 +31,7 @@ _HEADING = lazy_compile(r"[*_: \t]{0,9}\n(?:[-=]{3,80}[ \t]*\n)?\s{0,9}(?=\S)")
 _FORMULA_NEXT = lazy_compile(r"[*_ \t]{1,4}(?=\$|\\\[|\\\()")  # "Answer $18$"
 _BEFORE_HEADING = lazy_compile(r"(?:\A|\n)[#*_> \t]{0,9}(?:the\s)?(?:final\s|correct\s|my\s)?\Z", re.IGNORECASE)
 _A_LINE = lazy_compile(r"A(?:ns)?\*{0,2}[ \xa0]?[:\uff1a][ \t*]{0,9}(\S[^\n]*)")
+_OPTION_B = lazy_compile(r"\n[ \t*]{0,9}B\*{0,2}[ \xa0]?[:\uff1a]")  # of a list of options, not of answers
 # "Not enough information" is an answer.
 _NEGATION = lazy_compile(
     r"(?:not|never)\b(?!\s(?:enough|given|applicable|available|possible|defined|stated|mentioned|specified|provided)\b)|不",
@@ -128,6 +129,8 @@ def a_lines(text: str) -> ExtractedAnswer | None:
     matches = [match for match in _A_LINE.finditer(text) if _starts_line(text, match.start())]
     if not matches:
         return in_other_languages(text)
+    if _OPTION_B.search(text, matches[0].end()):
+        return None
     return extracted([match[1] for match in matches], "a_line", end=matches[-1].end())
 
 

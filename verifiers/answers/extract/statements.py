@@ -19,6 +19,7 @@ _NO_ABBREVIATION = (
     r"(?-i:(?!(?<=(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|ept|Oct|Nov|Dec)\.)\s\d)"
     r"(?!(?<=\b(?:Dr|Mr|Ms|Lt|St|Mt|vs)\.)\s[A-Z])(?!(?<=\b(?:Mrs|Col|Gen|Sen|Gov|Rev|Sgt)\.)\s[A-Z])"
     r"(?!(?<=\b(?:Prof|Capt)\.)\s[A-Z])(?!(?<=\b(?:No|pp|Ch)\.)\s\d)(?!(?<=\b(?:Apt|Ste|Fig|Vol|Sec|Art)\.)\s\d)(?!(?<=\bp\.)\s\d)"
+    r"(?!(?<=\b(?:i\.e|e\.g)\.)\s)(?!(?<=\bapprox\.)\s[\d$~])"
     rf"(?!(?<=\b[A-Z]\.)\s[A-Z]\.)(?!(?<=\b[A-Z]\.[A-Z]\.)\s(?!{_NEXT_SENTENCE})[A-Z][a-z])"
     rf"(?!(?<=\b[A-Z]\.\s[A-Z]\.)\s(?!{_NEXT_SENTENCE})[A-Z][a-z]))"
 )
@@ -28,7 +29,9 @@ _SENTENCE_END = lazy_compile(
     + r"|[\u3002\uff01\uff1f\uff1b\u0964\u061f\u06d4]|\uff0e(?=\s|$)|;(?:\s(?!\s{0,9}[-+$\\\d])|$)"
     r"|[,\uff0c]\s*(?=[\u4e00-\u9fff])"
     r"|,?\s+\(?(?=(?:because|since|and not|instead of|rather than)\b)"
-    r"|(?:,\s+|\s+\()(?=(?:so|which|as|where|but|not|while|although|though|whereas|and (?:so|thus))\b"
+    r"|(?:,\s+|\s+\()(?=(?:i\.e\.|e\.g\.|that is\b|namely\b|approx\b)"
+    r"|(?:so|which|as|where|but|while|although|though|whereas|and (?:so|thus))\b"
+    r"|not\b(?! (?:\w+ly )?(?:certain|sure|confident))"
     r"|(?-i:I)(?:['\u2019]m|\s[a-z]{2,}\b)|(?:we|you|it|he|she|they|this|that|there)\s[a-z])",
     re.IGNORECASE,
 )

@@ -20,6 +20,7 @@ from grpo_env.lazy_regex import lazy_compile
 from ..quantities.number import OverLimitError
 from . import matrices, modular
 from .exact import decide, is_constant, readable
+from .terms import as_names
 
 MEMORY = 2 * 2**30  # bytes of address space
 PATIENCE = 5.0  # seconds by the clock for one of processor time
@@ -134,7 +135,7 @@ class Algebra:
         gold, answer = map(_with_plain_names, _with_i(*_with_arrows(gold, answer)))
         if (decided := matrices.same(gold, answer)) is not None:
             return decided
-        return self._result(_Comparison(gold, answer, rel_tol, decimals), time)
+        return self._result(_Comparison(*as_names(gold, answer), rel_tol, decimals), time)
 
     def same_up_to_constant(self, gold: str, answer: str, time: TimeLimit) -> bool:
         """Whether two formulas have equal derivatives. Raises the same errors."""
@@ -227,7 +228,7 @@ ALGEBRA = Algebra()
 @lru_cache(maxsize=MAX_RESULTS)
 def formula_problem(text: str, timeout: float) -> str | None:
     """Why a formula in normal LaTeX cannot be read, or ``None``."""
-    text = _with_plain_names(text)
+    text, _ = as_names(_with_plain_names(text), "")
     try:
         if not _is_small(text):
             return None if modular.readable(text) else "it is too large"

@@ -11,6 +11,7 @@ import re
 from grpo_env.lazy_regex import lazy_compile
 
 from ..spelling.brackets import split, split_sum
+from .terms import as_names
 
 MAX_LENGTH = 300
 
@@ -29,6 +30,9 @@ _OPERATOR = lazy_compile(
     r"|\\frac\s?\{\s?(?:d|\\partial).*\}\s?\{\s?(?:d|\\partial).*\}.*"
     r"|\|.*(?:\\cdot|\\times|\\vec|\\partial|\\nabla).*\|"
     rf"|{_VECTOR}\s?\\(?:cdot|times)\s?(?:{_VECTOR}|\(\s?{_VECTOR}\s?\\times\s?{_VECTOR}\s?\))"
+    r"|(?:\\\||\\lVert).{1,40}(?:\\\||\\rVert)(?:_\w|_\{\w+\}|_\\infty)?"  # a norm
+    r"|\{\}\s?_\{?\w{1,3}\}?\s?[pq]_\{?[\w+]{1,5}\}?"  # a probability to survive
+    rf"|\[\s?(?:\\hat\{{[^{{}}]{{1,9}}\}}|[A-Z])(?:_\w|_\{{\w+\}})?\s?,\s?(?:\\hat\{{[^{{}}]{{1,9}}\}}|[A-Z])(?:_\w|_\{{\w+\}})?\s?\]"
     r"|D_.{1,16}|\\(?:sin|cos|tan)\s?\\(?:alpha|beta|gamma|theta|phi)",
     re.DOTALL,
 )
@@ -40,6 +44,7 @@ _FUNCTION = lazy_compile(
 _SPELLINGS = (("{div}", r"\nabla\cdot"), ("{curl}", r"\nabla\times"), ("{rot}", r"\nabla\times"), ("{grad}", r"\nabla"))
 _DECORATION = lazy_compile(r"\\(?:vec|hat|text)(?![a-z])|[\s{}]")
 ARGUMENT = lazy_compile(r"\([a-z](?:,[a-z])*\)\Z")
+_INDEXED = lazy_compile(r"\\?[A-Za-z]+(?:_\w+)?")
 _HEAD = lazy_compile(r"[^(\[]+")
 
 
@@ -82,8 +87,15 @@ def may_be_same(gold: str, answer: str) -> bool:
     An operation may for a name, ``\\frac{d}{dx}(x^2)`` for ``f'(x)``; two operations only if they are the same.
     """
     if not is_operation(gold):
-        return is_operation(answer)
+        return is_operation(answer) and not _are_other_derivatives(gold, answer)
     return _one_spelling(gold) == _one_spelling(answer)
+
+
+def _are_other_derivatives(one: str, other: str) -> bool:
+    r"""Whether two names are of different derivatives of one function, as ``u_{tt}`` and ``\partial_t u`` are."""
+    names = [re.sub(r"[{}\s]", "", name) for name in as_names(one, other)]
+    are_names = all(map(_INDEXED.fullmatch, names))
+    return are_names and names[0] != names[1] and names[0].partition("_")[0] == names[1].partition("_")[0]
 
 
 def _one_spelling(name: str) -> str:

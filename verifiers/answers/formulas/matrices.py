@@ -30,6 +30,7 @@ _TRANSPOSED = lazy_compile(
 _INVERTED = lazy_compile(
     rf"(?=.*{_CAPITALS}\s?\)?\s?\^\s?\{{\s?-1\s?\}})(?=.*{_CAPITALS}.*{_CAPITALS})(?:{_CAPITALS}|[()\s]|\^\s?\{{\s?-1\s?\}})+"
 )
+_PRIMED = lazy_compile(r"([A-Z)])'(?=\s?[A-Za-z()])")  # (X'X)^{-1}X'y
 _PRODUCT = lazy_compile(r"[a-z]\s?\^\s?(?:T|\{\s?T\s?\})\s?[A-Za-z(]")  # w^Tx, which may be a power of w
 _BESIDE = lazy_compile(r"([a-z])\s?\^\s?\{?\s?T|T\s?\}?\s?([a-z])|[A-Z]\s?([a-z])(?![a-z])")
 _STATES = lazy_compile(r"(?P<state>[a-z])_\{dot\}(?:\([a-z]\))?\s?=.*[A-Z]\s?\)?\s?(?P=state)(?![a-z])")
@@ -54,11 +55,11 @@ class _Value:
 
 def same(one: str, other: str) -> bool | None:
     """Whether two formulas, with names as algebra has them, are equal; ``None`` if these are no such formulas."""
-    texts = (one, other)
-    if max(map(len, texts)) > MAX_LENGTH:
+    if max(len(one), len(other)) > MAX_LENGTH:
         return None
+    texts = [_PRIMED.sub(r"\1^T ", text) if "^{-1}" in text else text for text in (one, other)]
     is_certain = any(map(_has_matrices, texts))
-    if not is_certain and not ("^" in one and "^" in other and all(map(_PRODUCT.search, texts))):
+    if not is_certain and not all("^" in text and _PRODUCT.search(text) for text in texts):
         return None
     formulas = [sides(tokens(text)) for text in texts]
     if not all(all(parts) for parts in formulas) or max(map(len, formulas)) > 2:

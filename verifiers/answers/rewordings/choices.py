@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from grpo_env.lazy_regex import lazy_compile
 
 from ..codes.spelling import plain
+from ..extract.statements import UNSURE
 from .markup import plain_text
 from .mathematics import MATHEMATICS
 
@@ -28,6 +29,11 @@ _LETTER_AND_FORMULA = lazy_compile(
 _TWO_CHOICES = lazy_compile(r"\([A-J]\)|\b(?:or|and|not)\b")
 _CHOICE_TEXT = lazy_compile(r"\(?[A-J][).:] ?(\S.*)")
 _NAMES_CHOICE = lazy_compile(r"\W*(?:\\text\w*\W*)?[A-J]\b")
+_CONCLUDED = lazy_compile(  # which leaves option B; so option (A)
+    r".{0,160}?\b(?:leaves|leaving|so|hence|thus|therefore|i\.e\.,?)(?: us with)?(?: only| just)?(?: the)?"
+    r"(?: (?:option|choice|answer|letter) \(?(?P<letter>[A-J])\)?|(?<=leaves) (?P<bare>[A-H]))\.?",
+    re.IGNORECASE,
+)
 _OPTIONS = lazy_compile(r"(?:the )?(?:options|choices|answers|letters|statements) (?=\(?[A-J]\b)", re.IGNORECASE)
 _LETTERS = lazy_compile(r"\(?[A-J]\)?(?:(?:, ?(?:and )?|; ?| and )\(?[A-J]\)?){1,9}")
 _JOINED = lazy_compile("[A-J]{2,6}")
@@ -59,6 +65,10 @@ def _choice(gold: str, answer: str) -> Iterator[str]:
         yield f"({choice[1] or choice[4]}) {choice[2] or choice[3]}"
     if len(gold.strip("().")) == 1 and (match := _letter_and_formula(answer)):
         yield f"({match['letter']})"
+    if left := _CONCLUDED.fullmatch(answer):
+        letter = left["letter"] or left["bare"]
+        if not UNSURE.search(answer.removesuffix(".").removesuffix(")").removesuffix(letter)):
+            yield f"({letter})"
     if size := _SIZE.match(answer):
         yield answer[size.end() :]
     if sized := _SIZE_AND_NAME.fullmatch(answer):

@@ -20,9 +20,9 @@ from .sentences import TRUTHS
 MAX_GLOSS = 40
 
 _GLOSS = lazy_compile(r"(?P<words>[^()]*[^\W\d_]{2}[^()]*?)\s\((?P<gloss>[^()]{1,80})\)")
-_NO_GLOSS = lazy_compile(
+NO_GLOSS = lazy_compile(
     rf"{UNSURE.pattern}|\b(?:and|also|formerly|previously|instead|rather|actually|yes|true|correct|right|sorry|wait"
-    r"|guess|unsure|unclear|uncertain|unknown|likely|doubt\w*|invalid|rejected|misspel\w*|typo|vs|versus|almost|nearly)\b"
+    r"|guess|approx\w*|rounded|estimat\w*|unsure|unclear|uncertain|unknown|likely|doubt\w*|invalid|rejected|misspel\w*|typo|vs|versus|almost|nearly)\b"
     r"|[/|,;]",
     re.IGNORECASE,
 )
@@ -64,7 +64,7 @@ def without_gloss(text: str, kind: str) -> str | None:
         return None
     if kind == "time":
         return core if _TIME_GLOSS.fullmatch(gloss[:-1]) else None
-    return None if _NO_GLOSS.search(gloss) or _DATE_WORD.search(gloss) or re.search(r"\d", gloss) else core
+    return None if NO_GLOSS.search(gloss) or _DATE_WORD.search(gloss) or re.search(r"\d", gloss) else core
 
 
 def shorter_gold(gold: str, answer: str) -> str | None:
@@ -84,13 +84,13 @@ def shorter_gold(gold: str, answer: str) -> str | None:
 def _in_commas(gold: str, answer: str) -> str | None:
     """``Portland, Oregon`` for ``Portland (Oregon)``."""
     match = _PLACE.fullmatch(answer.rstrip(".")) if "(" in answer and _LISTED_PLACE.fullmatch(gold) else None
-    return f"{match[1]}, {match[2]}" if match and not _NO_GLOSS.search(match[2]) else None
+    return f"{match[1]}, {match[2]}" if match and not NO_GLOSS.search(match[2]) else None
 
 
 def _without_gloss(gold: str, answer: str) -> Iterator[str]:
     """``Usain Bolt`` of ``Usain Bolt (Jamaica)``; ``AAPL`` of ``Apple Inc. (AAPL)``."""
     match = _GLOSS.fullmatch(answer.rstrip(".")) if "(" in answer and "(" not in gold else None
-    if match is None or _NO_GLOSS.search(match["gloss"]):
+    if match is None or NO_GLOSS.search(match["gloss"]):
         return
     yield match["words"]
     words = match["words"]

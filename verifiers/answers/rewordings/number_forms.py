@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from grpo_env.lazy_regex import lazy_compile
 
 from ..codes.spelling import plain
+from ..extract.statements import UNSURE
 from ..quantities.conversion import are_whole_degrees, converted
 from ..quantities.number import OverLimitError, read_number
 from ..quantities.short_forms import in_full
@@ -20,6 +21,7 @@ from ..spelling.normal import normal
 from ..spelling.spellings import spelled
 from ..vocabulary.currencies import SIGN
 from ..vocabulary.number_words import ROMAN_DIGITS, roman_value
+from .glosses import NO_GLOSS
 
 _SUM_OF_NAMES = lazy_compile(  # m+n = 204, |a+b| = 1+4 = 5
     r"\$?(?:[a-z](?: ?\+ ?[a-z]){1,3}|\|[^|=<>\d]{1,20}\|)(?: ?=[\d +-]{3,40})? ?= ?(\S{1,20}?)\$?"
@@ -52,6 +54,13 @@ _EQUAL_IN_BRACKETS = lazy_compile(
     r"(?P<number>[^()]{1,40}?) \((?:(?:about|approximately|i\.e\.|that is|or|=|\\approx),? ?)?"
     r"(?P<other>[^()]{1,40})\)\.?"
 )
+_WITH_GLOSS = lazy_compile(
+    r"(?P<number>[^()\u2013\u2014]{1,40}?)"
+    r"(?: \((?P<gloss>[^()]{3,80})\)"
+    r"|(?: [\u2013\u2014-] |\u2014)(?P<clause>[A-Za-z]+ [A-Za-z]+ [^\u2013\u2014]{3,80}))\.?"
+)
+_WORD = lazy_compile(r"[A-Za-z]{3}")
+_OPERATION = lazy_compile(r"\d ?(?:[-+*/\u00d7\u00b7]|\\times|\\cdot) ?\$?\d")
 _BITS = lazy_compile(r"[01]{4,64}")
 _BITS_IN_GROUPS = lazy_compile(r"(?:0b)?(\(?)([01]{1,16}(?:[ _,]?[01]{3,16}){0,15})(?(1)\)?)(?:_\{?2\}?)?")
 _OF_MEASURE = lazy_compile(
@@ -65,6 +74,7 @@ _OTHER_FORM = lazy_compile(
     r"|\A\d[\d.]*(?:k|K|M|B|mil|mn|bn)\Z|\A(?:#|[Nn](?:o|r|umber)\b)|\A[A-Z]{3,} \d"
     r"|\A\$?(?:[a-z](?: ?\+ ?[a-z])+|\|[^|\d]+\|) ?=|\A\([A-J]\)"
     r"|\A\$?\+\W{0,2}(?:(?:text|mathrm)\{)?[IV]|\A0b[01]|\A[01]{3,}(?:[ _]|\\[,; ])"
+    r"|[\d\w] \(|[\u2013\u2014]| - [a-z]"  # a remark
     r"|\A\$?\\[a-zA-Z].*=|\A\$?[A-Za-z_]{1,6} ?[(\[\\].*="  # what was asked for
 )
 """What a rule of this package may read in an answer that differs from a gold answer of digits."""
@@ -79,6 +89,8 @@ def other_numbers(gold: str, answer: str) -> Iterator[str]:
         yield (state["sign"] or state["last"]) + (state["digit"] or str(roman_value(state["roman"])))
     if answer.rstrip(" .$").endswith(")"):
         yield from _without_equal(answer)
+    if number := without_remark(answer):
+        yield number
     if "d" in answer and _TIME.search(gold):
         yield _DAY.sub("day", normal(answer))
     if "=" in answer and gold[-1:].isdigit() and (total := _SUM_OF_NAMES.fullmatch(answer)):
@@ -120,6 +132,21 @@ def _without_equal(answer: str) -> Iterator[str]:
         same = not one.unit and one.value * 100 == other.value
     if same:
         yield match["number"]
+
+
+def without_remark(answer: str) -> str | None:
+    """``$18`` of ``$18 (9 eggs at $2 each)`` and ``$18 — she sells nine eggs``, unless it doubts or is a value."""
+    match = _WITH_GLOSS.fullmatch(answer)
+    remark = match and (match["gloss"] or match["clause"])
+    if match is None or not remark or UNSURE.search(remark) or NO_GLOSS.search(remark.replace(",", "")):
+        return None
+    try:
+        is_number = read_number(normal(match["number"])) is not None
+        is_value = read_number(normal(remark)) is not None and not _OPERATION.search(remark)
+    except OverLimitError:
+        return None
+    is_remark = _WORD.search(remark) or _OPERATION.search(remark)
+    return match["number"] if is_number and is_remark and not is_value else None
 
 
 def _below_zero(answer: str) -> Iterator[str]:

@@ -70,13 +70,13 @@ _VERBS = _words(r"""
     pick select play listens? specif(?:y|ies|ied) encodes? codes
     """)
 _LINKS = _words("""
-    exactly now therefore thus precisely just called named located scheduled set due held
+    exactly now therefore thus precisely just worth left called named located scheduled set due held
     available still currently place been at on in for with
     """)
 _VERB = lazy_compile(
     r"(?:(?<=\s)|(?=['’]s ))(?:(?:should|must|can|may) be [a-z]{2,10}(?:ed|en)|[a-z]{4,12}s via|will be|must be"
     r"|should be|has to be|comes? to|came to|adds up to|amounts? to|amounted to"
-    rf"|works out (?:to|at)|stands for|belongs to|comes from|{_VERBS})"
+    rf"|(?:works|comes|worked|came) out (?:to|at)|[a-z]{{3,12}}s at|stands for|belongs to|comes from|{_VERBS})"
     r"(?: (?:[a-z]{2,}(?:ed|en|wn|rn|lt|nt|ht) (?:by(?= [A-Z])|on|at|in|for|to|as|with)|known as|equal to|a total of"
     rf"|(?<=went )to|(?<=goes )to|(?:(?<=was )|(?<=were )|(?<=is )|(?<=are ))from|{_LINKS}))*:?\s"
 )
@@ -114,6 +114,8 @@ _IN_ORDER = lazy_compile(
 _FORMULAS = lazy_compile(
     r"(?P<lead>[^$\d]*[^\W\d_][^$\d]*)(?P<rest>\$[^$]+\$(?:(?:, and |, | and )\$[^$]+\$){1,5})(?P<tail>[^$\d]*)"
 )
+_EACH = lazy_compile(r"\A(?:Each|Every)(?: [a-z]+)?(?= )")  # gets $18
+_EACH_AT_END = lazy_compile(r" (?:each|apiece|per person)\Z")
 _PRONOUNS = ("It", "That", "This", "He", "She", "There", "Here", "What", "Who")
 _IS = lazy_compile(r"\s(?:is|are|was|were)\s")
 _DOES = lazy_compile(r"(?P<lead>It|(?:The|This) [a-z]+(?: [a-z]+)?) (?P<rest>[a-z]{4,}s)")
@@ -135,14 +137,16 @@ def stated(gold: str, kind: str, text: str) -> Iterator[str]:
     if kind == "number" and text[0].isdigit() and not _IS.search(text):
         return  # "5 apples cost 10 dollars" names another number besides
     for lead, said, tail in _readings(gold, kind, text):
-        around = _ENDS.sub("", f"{lead} {tail}")
+        around = _ENDS.sub("", f"{_EACH.sub('', lead, count=1)} {tail}")
         if is_against(around) or _NUMBER.search(around) or _BEFORE.search(lead.rstrip()):
             continue
         if kind == "number" and _ORDER.search(around):
             continue
-        if kind == "number" and is_against(said) and not _OFTEN.fullmatch(said):
+        if kind == "number" and is_against(_EACH_AT_END.sub("", said)) and not _OFTEN.fullmatch(said):
             continue
         yield said
+        if each := _EACH_AT_END.search(said):
+            yield said[: each.start()]
         if (end := _TAIL.search(said)) and not _NUMBER.search(end["tail"]):
             yield said[: end.start()]
 
