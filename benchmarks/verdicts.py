@@ -3,9 +3,10 @@ r"""Verdicts per second and agreement with known labels: our ``accuracy`` and TR
     python -m venv /tmp/peers && /tmp/peers/bin/pip install -r benchmarks/requirements.txt
     GRPO_ENV_DATA=FOLDER python benchmarks/verdicts.py --peer-python /tmp/peers/bin/python
 
-Both get the same rows in the same order (the first two sets only if ``GRPO_ENV_DATA`` names a folder with them):
+Both get the same rows in the same order (the first three sets only if ``GRPO_ENV_DATA`` names a folder with them):
 
     gsm8k    the 5,276 completions of gsm8k_model_solutions.jsonl, labelled by their authors' ``is_correct``
+    prose    the same completions without that line and GSM8K's marks of calculations, so that no mark names the answer
     groups   the 800 completions of math_groups.jsonl (``harness_correct``, not always right)
     latex    the 2,400 completions of latex_set.py, true by construction
     cases    the boxed answers in the table of our own tests, which states *our* policy
@@ -38,6 +39,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import latex_set
 
 MODELS = ("6b_finetuning", "6b_verification", "175b_finetuning", "175b_verification")
+_MARK = re.compile(r"<<[^<>]*>>")  # <<9*2=18>>
 _A_LINE = re.compile(r"^(\s*A:\s*)(.*\S)\s*\Z", re.MULTILINE)
 
 
@@ -60,6 +62,15 @@ def gsm8k(data: Path) -> Iterator[Group]:
         yield Group(f"gsm8k-{number}", gold, texts, [row[model]["is_correct"] for model in MODELS], gold, boxed)
 
 
+def prose(data: Path) -> Iterator[Group]:
+    for group in gsm8k(data):
+        texts = [_MARK.sub("", text.rpartition("\nA:")[0]).strip() for text in group.completions]
+        kept = [(text, label) for text, label in zip(texts, group.labels, strict=True) if text]
+        texts = [text + "." if text[-1].isalnum() else text for text, _ in kept]
+        labels = [label for _, label in kept]
+        yield Group(group.id.replace("gsm8k", "prose"), group.gold, texts, labels, f"${group.gold}$", texts)
+
+
 def groups(data: Path) -> Iterator[Group]:
     for row in _lines(data / "math_groups.jsonl"):
         gold, texts = row["answer"], row["completions"]
@@ -80,8 +91,8 @@ def cases(data: Path) -> Iterator[Group]:
             yield Group(f"cases-{number}", gold, [text], [row["right"]], f"${gold}$", [text])
 
 
-SETS = {"gsm8k": gsm8k, "groups": groups, "latex": latex, "cases": cases}
-FROM_DATA = ("gsm8k", "groups")
+SETS = {"gsm8k": gsm8k, "prose": prose, "groups": groups, "latex": latex, "cases": cases}
+FROM_DATA = ("gsm8k", "prose", "groups")
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:

@@ -43,6 +43,7 @@ from .answers.rewordings import (
     same_numeral,
     shorter_gold,
 )
+from .answers.rewordings.at_end import said_at_end
 from .answers.rewordings.in_english import fills_blanks_otherwise, is_day_first, readings
 from .answers.rewordings.sentences import stated
 from .answers.sciences.logic import same_logic
@@ -161,10 +162,8 @@ class Accuracy(Verifier):
         elif final.denied:
             why = f"{final.source}: denied"
         else:
-            time = TimeLimit(self.timeout, total=self.timeout)
-            rules = Rules(self.rel_tol or None, self.decimals, self.percent, self.ignore_case, self.notation, time)
             try:
-                verdict = self._verdict_of(golds, final, rules)
+                verdict = self._verdict_of(golds, final, self._rules())
                 value, why = float(verdict.correct), f"{final.source}: {verdict.reason}"
             except _UndecidedError as error:
                 value, status, why = None, "bad_gold", str(error)
@@ -175,6 +174,9 @@ class Accuracy(Verifier):
             except DeadlineError:
                 status, why = "timeout", f"{final.source}: no verdict within {self.timeout:g} s"
         answer = _shown(final.answers) if final.answers else None
+        is_unmarked = final.source in ("none", "last_line") and "last_line" in self.sources
+        if value == 0 and is_unmarked and (said := self._said_at_end(golds, final.text)):
+            value, status, answer, why = 1.0, "scored", said, "last_line: stated by the last sentence"
         gold = _shown([gold.answer.text for gold in golds if not gold.is_translated])
         return Score(value, status, answer=answer, gold=gold, kind=golds[0].kind, explanation=why)
 
@@ -218,6 +220,19 @@ class Accuracy(Verifier):
         if failure:
             raise failure
         return verdict
+
+    def _rules(self) -> Rules:
+        time = TimeLimit(self.timeout, total=self.timeout)
+        return Rules(self.rel_tol or None, self.decimals, self.percent, self.ignore_case, self.notation, time)
+
+    def _said_at_end(self, golds: Sequence[Gold], text: str) -> str | None:
+        """What the last sentence of a text says, if that is right."""
+        rules = self._rules()
+        for gold in golds:
+            for said in said_at_end(gold.answer.text, gold.kind, text, _may_have_unit(gold)):
+                if self._accepted(gold, said, rules):
+                    return said
+        return None
 
     def _is_in_another_order(self, golds: Sequence[Gold], final: ExtractedAnswer) -> bool:
         """Whether the answer has the items of every gold answer in an order that matters, and in none of theirs."""
@@ -356,7 +371,7 @@ class Accuracy(Verifier):
         """The verdict on one answer if it is right."""
         try:
             verdict = self._verdict_on(gold, text, rules)
-        except (OverLimitError, UnreadableError):
+        except (DeadlineError, OverLimitError, UnreadableError):
             return None
         return verdict if verdict.correct else None
 

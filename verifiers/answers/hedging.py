@@ -40,7 +40,7 @@ _OPEN = lazy_compile(
 )
 _DENIAL = lazy_compile(r"\\(?:ne|not|lnot)(?![a-z])|(?<![A-Za-z])(?:not|never)\b")
 _TRUTH = lazy_compile(
-    r"(yes|no|true|false)(?:[.,;:!]|\s[\u2013\u2014-]|(?=\s(?:because|since)\b))\s*(?=[^\W\d_])", re.IGNORECASE
+    r"(yes|no|true|false)(?:[.,;:!]|\s[\u2013\u2014-]|(?=\s(?:because|since)\b))\s*(?=[^\W_])", re.IGNORECASE
 )
 _TRUTHS = ("yes", "no", "true", "false")
 _UNSURE = lazy_compile(

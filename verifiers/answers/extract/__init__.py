@@ -74,7 +74,7 @@ def final_answer(format: Format, completion: Completion, sources: Sequence[Sourc
     if answer:
         is_marked = answer.source == "last_line" and answer.end and not answer.is_all
         return answer._replace(text=text, unit=unit_behind(text, answer.end) if is_marked else answer.unit)
-    return ExtractedAnswer((), "none", "no final answer in the text")
+    return ExtractedAnswer((), "none", "no final answer in the text", text=text)
 
 
 def _stated(format: Format, sources: Sequence[Source], text: str) -> ExtractedAnswer | None:
