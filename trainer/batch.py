@@ -139,8 +139,9 @@ def pack_batches(
             shared=policy.shares_prompts,
         )
         micro_batches = [_micro_batch([sequences[index] for index in part], policy.device) for part in parts]
-        if is_sharded(policy):  # all processes must make the same number of passes
-            micro_batches = pad_micro_batches(micro_batches, max(gather_object([len(micro_batches)])), policy.device)
+        if is_sharded(policy):  # all processes must make the same number of passes, and DeepSpeed's step needs one
+            passes = max(1, *gather_object([len(micro_batches)]))
+            micro_batches = pad_micro_batches(micro_batches, passes, policy.device)
         counted = lengths[members][counts[members]]
         batches.append(Batch(counted, int(scored[members].sum()), micro_batches, int(uniform[first::count].sum())))
     return batches
