@@ -20,9 +20,10 @@ T = TypeVar("T")
 def with_oom_retry(policy: Policy, batch: Batch, work: Callable[[], T]) -> T:
     """The result of ``work``, which is repeated with every micro-batch of the batch halved whenever memory runs out.
 
-    ``batch.reduced_tokens`` is then the size of the largest half, which is below ``engine.micro_batch_tokens``: a single
-    row, which may be larger than those, does not count. Raises ``RunError`` if single completions are too large, or if
-    the weights are sharded: processes must make the same number of passes, so one of them cannot halve its own.
+    ``batch.reduced_tokens`` is then the size of the largest half, less than ``engine.micro_batch_tokens``: rows that
+    were alone, because they are larger than that, do not count. Raises ``RunError`` if single completions are too
+    large, or if the weights are sharded: processes must make the same number of passes, so one of them cannot halve
+    its own.
     """
     while True:
         try:

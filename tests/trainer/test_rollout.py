@@ -66,7 +66,8 @@ def test_without_a_part_there_is_one_round(fill) -> None:
 def test_groups_with_one_value_of_the_part_are_uniform(values: list[float | None], informative: bool) -> None:
     groups = GroupSelection(with_settings(CONFIG, group_size=3, prompts_per_step=1), 1)
     rollout = Rollout([1], [2], "a", "stop", [0.0])
-    scores = [Score(1.0, parts=(Score(value, name="test_informative"),)) for value in values]
+    parts = [Score(value, "scored" if value is not None else "error", name="test_informative") for value in values]
+    scores = [Score(1.0, parts=(part,)) for part in parts]
     groups.add([ScoredRollout(Example("0"), rollout, score) for score in scores])
     assert groups.missing == (0 if informative else 1)
 

@@ -137,7 +137,7 @@ def test_out_of_memory_halves_the_micro_batches_and_nothing_else(model_folder: P
 
 
 def test_a_single_row_beyond_the_budget_does_not_raise_it(policy: Policy) -> None:
-    """Of 2100: three rows of 100 + 3 x 600 positions, and alone one of 3000 + 2000. Half of the three is 100 + 2 x 600."""
+    """Of 2100: three rows of 100 + 3 x 600 positions, and alone one of 3000 + 2000; two of the three: 100 + 2 x 600."""
 
     def micro_batch(rows: int, prompt: int, length: int) -> MicroBatch:
         ids = torch.zeros(rows, length, dtype=torch.long)
