@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 import statistics
 from dataclasses import replace
@@ -17,15 +18,16 @@ from hypothesis import strategies as st
 from grpo_env.core import Example, Score, StepScore
 from grpo_env.errors import RunError
 from grpo_env.trainer.advantages import token_advantages
-from grpo_env.trainer.batch import pack_rows
+from grpo_env.trainer.batch import MicroBatch, pack_rows
 from grpo_env.trainer.config import OptimizerConfig, TrainConfig
 from grpo_env.trainer.engine.policy import Policy, checkpoint_activations
 from grpo_env.trainer.engine.sampling.sampler import Rollout, sample
+from grpo_env.trainer.loss_sums import LossSums
 from grpo_env.trainer.optimizer import learning_rate, make_optimizer
 from grpo_env.trainer.reference_model import add_reference_logp
 from grpo_env.trainer.rollout import ScoredRollout
 from grpo_env.trainer.run import alerts
-from grpo_env.trainer.update import update
+from grpo_env.trainer.update import micro_batch_loss, update
 
 from .shortcuts import loss_of, mini_batches, one_step, packed, with_settings
 
@@ -665,6 +667,27 @@ def test_parts_are_normalized_separately(policy: Policy) -> None:
             )
     expected = [(value - statistics.fmean(sums)) / statistics.stdev(sums) for value in sums]
     assert advantages.tolist() == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("estimator", ["k1", "k3"])
+@pytest.mark.parametrize("level", ["token", "sequence"])
+def test_the_corrected_penalty_has_the_gradient_of_the_divergence(estimator: str, level: str) -> None:
+    """All rows of two tokens, each of three kinds, weighted by the probability that older weights sampled them."""
+    generator = torch.Generator().manual_seed(0)
+    z, old_z, ref_z = torch.randn(3, 2, 3, generator=generator)
+    z.requires_grad_()
+    logp, old, ref = (logits.log_softmax(-1) for logits in (z, old_z, ref_z))
+    (expected,) = torch.autograd.grad((logp.exp() * (logp - ref)).sum() / 2, z, retain_graph=True)
+    config = TrainConfig.from_mapping(
+        {"kl": {"coef": 1.0, "estimator": estimator, "bias_correction": True}, "loss.importance_level": level}
+    )
+    loss = torch.zeros(())
+    for row in itertools.product(range(3), repeat=2):
+        own, before, start = (part[range(2), row][None] for part in (logp, old, ref))
+        mask, zeros = torch.ones(1, 2, dtype=torch.bool), torch.zeros(1, 2)
+        micro = MicroBatch([[0]], torch.tensor([row]), mask, mask, zeros, before, torch.tensor([2]), before, start)
+        loss = loss + before.sum().exp() * micro_batch_loss(micro, own, zeros, config, 2.0, LossSums())
+    torch.testing.assert_close(torch.autograd.grad(loss, z)[0], expected)
 
 
 @pytest.mark.parametrize(
