@@ -613,19 +613,19 @@ def test_the_step_credit_setting_applies(policy: Policy, credit: str) -> None:
     )
 
 
-def test_under_return_the_end_token_is_a_step_of_its_own(policy: Policy) -> None:
+def test_under_return_the_end_token_ends_the_last_step(policy: Policy) -> None:
     ended = [row for row in scored(policy) if row.rollout.finish == "stop"][:1]
     text = ended[0].rollout.text
     short, long = (
         ended[0]._replace(score=replace(ended[0].score, steps=steps_of(*steps)))
-        for steps in ([(len(text), 1.0)], [(1, 1.0), (len(text), 1.0)])
+        for steps in ([(len(text), 1.0)], [(1, 0.5), (len(text), 1.0)])
     )
     settings = {"step_credit": "return", "scale": "none", "baseline": "leave_one_out"}
     config = with_settings(CONFIG, supervision="process", group_size=2, advantage=settings)
     first, second = token_advantages(policy, [short, long], config).tolist()
-    # What is still to come: 1 and then nothing, against 2 and then 1. To stop after one step loses 1.
-    assert first == [-1.0] * len(first)
-    assert (second[0], second[-2:]) == (1.0, [1.0, 0.0])
+    # What is still to come: 1, against 1.5 and then 1. The first step of the second row has the token after it.
+    assert first == [-0.5] * len(first)
+    assert (second[:2], second[-1]) == ([0.5, 0.5], 1.0)
 
 
 @pytest.mark.parametrize("supervision", ["outcome", "process"])
