@@ -154,6 +154,8 @@ from grpo_env.trainer.engine.sampling.vllm_server import VllmServers
 from grpo_env.trainer.engine.sharding.fsdp import with_fsdp
 plain = load_policy("bundled", device="cpu").model.state_dict()
 policy = with_fsdp(load_policy("bundled", device="cpu"), TrainConfig())
+group = torch.distributed.distributed_c10d._get_default_group()
+assert group._get_backend(torch.device("cpu")).options._timeout.total_seconds() == 4 * 3600
 engine = VllmServers([], None)
 engine._servers, engine._transfer = [Server(), Server()], "nccl"
 for version in (1, 2):
