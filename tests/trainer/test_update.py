@@ -628,6 +628,24 @@ def test_under_return_the_end_token_ends_the_last_step(policy: Policy) -> None:
     assert (second[:2], second[-1]) == ([0.5, 0.5], 1.0)
 
 
+def test_under_reward_correct_the_metric_decides_which_rows_count(policy: Policy) -> None:
+    """Known: 1, 0 and 1 of a row whose total is unscored; mean 2/3. Unknown: the metric of the third row."""
+    rows = [*scored(policy)[:3], *scored(policy)[:1]]
+    totals = [Score(0.0), Score(5.0), Score(3.0), Score(None, "error")]
+    rows = [
+        row._replace(score=score, correct=correct)
+        for row, score, correct in zip(rows, totals, [1.0, 0.0, None, 1.0], strict=True)
+    ]
+    settings = {"reward": "correct", "scale": "none"}
+    config = with_settings(CONFIG, supervision="outcome", group_size=4, prompts_per_step=1, advantage=settings)
+    advantages = token_advantages(policy, rows, config)[:, 0]
+    assert advantages.tolist() == pytest.approx([1 / 3, -2 / 3, 0.0, 1 / 3])
+    batch = packed(policy, rows, config)
+    assert batch.completions == 3
+    assert batch.lengths.tolist() == [len(rows[index].rollout.ids) for index in (0, 1, 3)]
+    assert sum(len(micro.prompts) for micro in batch.micro_batches) == 3
+
+
 @pytest.mark.parametrize("supervision", ["outcome", "process"])
 def test_truncated_rows_can_have_reward_zero(policy: Policy, supervision: str) -> None:
     rows = [
