@@ -7,8 +7,9 @@ the difference is divided by (``scale``, ``std``):
 - ``baseline``: ``group``, the mean of the group; ``leave_one_out``, that of the *other* rows (Ahmadian et al. 2024,
   RLOO); ``greedy``, the reward of the greedy completion (Li et al. 2023, ReMax); ``none``, nothing (Williams 1992).
   With the first two, equal rewards give exactly 0.
-- ``scale``: the standard deviation of the group, or of all raw rewards of the batch (Hu et al. 2025, REINFORCE++); the
-  mean of the group (Tajwar et al. 2026, MaxRL, algorithm 1); or nothing (Liu et al. 2025, Dr. GRPO).
+- ``scale``: the standard deviation of the group, or of all raw rewards of the batch, as TRL's ``scale_rewards="batch"``
+  (REINFORCE++, Hu et al. 2025, normalizes the advantages of the batch instead); the mean of the group (Tajwar et al.
+  2026, MaxRL, algorithm 1); or nothing (Liu et al. 2025, Dr. GRPO).
 - ``std``: ``sample`` divides by n - 1, as TRL and verl do; ``population`` by n. The paper does not say.
 
 Rows that are not ``scored`` do not enter a baseline or a scale, and their advantages are 0. Advantages are float64.
