@@ -7,8 +7,9 @@ the difference is divided by (``scale``, ``std``):
 - ``baseline``: ``group``, the mean of the group; ``leave_one_out``, that of the *other* rows (Ahmadian et al. 2024,
   RLOO); ``greedy``, the reward of the greedy completion (Li et al. 2023, ReMax); ``none``, nothing (Williams 1992).
   With the first two, equal rewards give exactly 0.
-- ``scale``: the standard deviation of the group, or of all raw rewards of the batch (Hu et al. 2025, REINFORCE++); the
-  mean of the group (Tajwar et al. 2026, MaxRL, algorithm 1); or nothing (Liu et al. 2025, Dr. GRPO).
+- ``scale``: the standard deviation of the group, or of all raw rewards of the batch, as TRL's ``scale_rewards="batch"``
+  (REINFORCE++, Hu et al. 2025, normalizes the advantages of the batch instead); the mean of the group (Tajwar et al.
+  2026, MaxRL, algorithm 1); or nothing (Liu et al. 2025, Dr. GRPO).
 - ``std``: ``sample`` divides by n - 1, as TRL and verl do; ``population`` by n. The paper does not say.
 
 Rows that are not ``scored`` do not enter a baseline or a scale, and their advantages are 0. Advantages are float64.
@@ -158,14 +159,16 @@ def return_advantages(groups: ScoredGroups, settings: AdvantageConfig) -> Tensor
     """(B, T) returns-to-go less those of the group at the same step (with a baseline: Sutton et al. 1999).
 
     A token of a row's step j gets the row's rewards from step j on, less the mean of the group's, which are 0 for rows
-    that have ended before. Steps that end on one token are one. Tokens after the last step count as one more step with
-    the return 0. Whether to take another step is then learned without bias: with ``scale: none``, the gradient is that
-    of the expected sum of rewards under ``baseline: leave_one_out``, and (1 - 1/G) times it under ``group``. Under
-    ``sum`` every step has its own mean subtracted, which leaves the number of steps without a gradient. ``scale``
-    divides by the deviation of all returns, those of ended rows included.
+    that have ended before. Steps that end on one token are one. In texts, the token after a step is part of it (see
+    ``_ending_tokens``). Tokens after the last step count as one more step with the return 0.
+
+    If a step's end and its reward depend on no later token, the estimate is unbiased: with ``scale: none``, the
+    gradient is that of the expected sum of rewards under ``baseline: leave_one_out``, and (1 - 1/G) times it under
+    ``group``. Under ``sum`` every step has its own mean subtracted, which leaves the number of steps without a
+    gradient. ``scale`` divides by the deviation of all returns, those of ended rows included.
     """
     shape, mask = groups.sampled.shape, groups.step_mask & groups.scored[:, None]
-    index = _before_the_end_token(groups).where(mask, 0)
+    index = _ending_tokens(groups).where(mask, 0)
     rewards = torch.zeros(shape, dtype=torch.float64)
     rewards = rewards.scatter_add(1, index, groups.step_rewards.double().where(mask, 0.0))
     ends = torch.zeros(shape, dtype=torch.int64).scatter_add(1, index, mask.long()).clamp(max=1)
@@ -200,15 +203,16 @@ def value_advantages(groups: ScoredGroups, settings: AdvantageConfig) -> Tensor:
     return advantages.where(step < mask.sum(1, keepdim=True), 0.0)
 
 
-def _before_the_end_token(groups: ScoredGroups) -> Tensor:
-    """The tokens on which steps end, the last one of the text instead of the end token.
+def _ending_tokens(groups: ScoredGroups) -> Tensor:
+    """(B, S) the tokens that end the steps: in a text, the one after the last of the step.
 
-    So the end token is a choice of its own, to stop, as the first token of another step is the choice to go on. The end
-    token of a turn is part of the turn, which is a whole step.
+    After ``3+4=7`` the next token is a line break, which ends the step; the end token, which does so too; or another
+    digit, which goes on with it. All three are choices within the step, so they need its reward and its baseline. A
+    step that ends with the text ends with its last token, the end token or, if it is truncated, one of its own. The
+    end token of a turn ends the turn.
     """
     last = (groups.lengths - 1)[:, None]
-    ended = (groups.step_tokens == last) & ~(groups.truncated | groups.episode)[:, None] & (last > 0)
-    return groups.step_tokens - ended.to(groups.step_tokens.dtype)
+    return torch.minimum(groups.step_tokens + 1, last).where(~groups.episode[:, None], groups.step_tokens)
 
 
 def _suffix_sums(values: Tensor) -> Tensor:

@@ -16,6 +16,7 @@ from .engine.policy import Policy
 from .engine.sampling.sampler import Rollout
 from .engine.sharding.weights import is_sharded
 from .rollout import ScoredRollout, rank_slice
+from .scored_groups import reward_of
 
 
 @dataclass
@@ -73,7 +74,7 @@ class Batch:
     """
 
     lengths: Tensor  # (N,) int64, sampled tokens of the rows that count, with or without a gradient
-    completions: int  # rows with a score: the N, and those masked because they are truncated
+    completions: int  # rows with a reward: the N, and those masked because they are truncated
     micro_batches: list[MicroBatch]
     uniform_groups: int  # groups whose advantages are all 0
     reduced_tokens: int | None = None
@@ -99,7 +100,8 @@ def pack_batches(
     Mini-batch k of K takes every K-th group, from the k-th on. So it has the same groups on any number of processes,
     each of which has groups next to each other.
 
-    The loss leaves out unscored rows and, under ``advantage.truncated: mask``, truncated rows. Rows whose advantages
+    The loss leaves out rows without a reward (see ``reward_of``) and, under ``advantage.truncated: mask``, truncated
+    rows. Rows whose advantages
     are all 0 count in the denominators but need no forward pass, unless a KL penalty, an entropy bonus or a loss of the
     user's own may give them a gradient.
 
@@ -110,7 +112,7 @@ def pack_batches(
         config: the settings.
         micro_batch_tokens: as in ``pack_rows``.
     """
-    counts = scored = torch.tensor([row.score.scored for row in rollouts])
+    counts = scored = torch.tensor([reward_of(row, config.advantage) is not None for row in rollouts])
     if config.advantage.truncated == "mask":
         counts = scored & torch.tensor([row.rollout.finish != "length" for row in rollouts])
     always = config.kl.coef > 0 or config.loss.entropy_coef != 0 or config.loss.function is not None
@@ -139,8 +141,9 @@ def pack_batches(
             shared=policy.shares_prompts,
         )
         micro_batches = [_micro_batch([sequences[index] for index in part], policy.device) for part in parts]
-        if is_sharded(policy):  # all processes must make the same number of passes
-            micro_batches = pad_micro_batches(micro_batches, max(gather_object([len(micro_batches)])), policy.device)
+        if is_sharded(policy):  # all processes must make the same number of passes, and DeepSpeed's step needs one
+            passes = max(1, *gather_object([len(micro_batches)]))
+            micro_batches = pad_micro_batches(micro_batches, passes, policy.device)
         counted = lengths[members][counts[members]]
         batches.append(Batch(counted, int(scored[members].sum()), micro_batches, int(uniform[first::count].sum())))
     return batches

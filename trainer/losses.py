@@ -158,8 +158,11 @@ def clipped(inputs: LossInputs, settings: LossConfig) -> Tensor:
 def kl_penalty(logp: Tensor, ref_logp: Tensor, estimator: KLEstimator) -> Tensor:
     """Per-token estimate of KL(policy || reference) for tokens sampled from the policy (Schulman 2020).
 
-    With d = ref_logp - logp: k1 = -d, unbiased, high variance; k2 = d^2 / 2, biased, but its gradient is that of the
-    KL; k3 = exp(d) - d - 1, unbiased and never negative: DeepSeekMath, equation 4.
+    With d = ref_logp - logp: k1 = -d, unbiased, high variance; k2 = d^2 / 2, biased; k3 = exp(d) - d - 1, unbiased and
+    never negative: DeepSeekMath, equation 4. As a loss (Tang and Munos 2025), k2 has the gradient of KL(policy ||
+    reference) on average, k3 that of KL(reference || policy), and k1 none; k1 and k3 times the token's importance ratio
+    have that of KL(policy || reference), also for tokens sampled from the policy of ``old_logp`` (DeepSeek-V3.2 2025,
+    equation 7).
     """
     d = ref_logp - logp
     if estimator == "k1":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from typing import TypeVar
 
 from accelerate.utils.memory import clear_device_cache
@@ -19,8 +20,10 @@ T = TypeVar("T")
 def with_oom_retry(policy: Policy, batch: Batch, work: Callable[[], T]) -> T:
     """The result of ``work``, which is repeated with every micro-batch of the batch halved whenever memory runs out.
 
-    ``batch.reduced_tokens`` is then the size that fits. Raises ``RunError`` if single completions are too large, or if
-    the weights are sharded: processes must make the same number of passes, so one of them cannot halve its own.
+    ``batch.reduced_tokens`` is then the size of the largest half, less than ``engine.micro_batch_tokens``: rows that
+    were alone, because they are larger than that, do not count. Raises ``RunError`` if single completions are too
+    large, or if the weights are sharded: processes must make the same number of passes, so one of them cannot halve
+    its own.
     """
     while True:
         try:
@@ -37,5 +40,7 @@ def with_oom_retry(policy: Policy, batch: Batch, work: Callable[[], T]) -> T:
                 ) from error
         # Outside the except block, whose exception keeps the tensors of the failed attempt alive.
         clear_device_cache(garbage_collection=True)
-        batch.micro_batches = [half for micro in batch.micro_batches for half in micro.halves()]
-        batch.reduced_tokens = max(micro.positions(shared=policy.shares_prompts) for micro in batch.micro_batches)
+        parts = [micro.halves() for micro in batch.micro_batches]
+        batch.micro_batches = list(chain.from_iterable(parts))
+        halves = (half for pair in parts if len(pair) > 1 for half in pair)
+        batch.reduced_tokens = max(half.positions(shared=policy.shares_prompts) for half in halves)

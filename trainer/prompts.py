@@ -56,8 +56,10 @@ class PromptSampler:
         if config.curriculum.mode == "schedule" and config.curriculum.difficulty is not None:
             self.examples.sort(key=partial(_difficulty, task, config.curriculum.difficulty))
 
-    def take(self, count: int, step: int, seed: str) -> list[Example]:
+    def take(self, count: int, step: int, seed: str, first: int | None = None) -> list[Example]:
         """The ``count`` examples of a step (0-based): a function of the arguments and, for ``pass_rate``, of ``rates``.
+
+        ``first``: number of examples that earlier steps took; ``step`` x ``count`` if it is not given.
 
         ``schedule``: from the easiest examples, whose fraction grows linearly to 1 (curriculum sampling);
         ``pass_rate``: with probability proportional to 1 - rate (prioritized sampling). Both follow Kimi k1.5 (Kimi
@@ -73,8 +75,8 @@ class PromptSampler:
             return [self.examples[index] for index in islice(cycle(ranked), count)]
         if config.mode == "schedule":
             fraction = min(1.0, config.start_fraction + (1 - config.start_fraction) * step / max(1, config.steps))
-            return take(self.examples[: max(1, math.ceil(fraction * size))], count, step, seed)
-        return take(self.examples, count, step, seed)
+            return take(self.examples[: max(1, math.ceil(fraction * size))], count, step, seed, first)
+        return take(self.examples, count, step, seed, first)
 
     def update_rates(self, rollouts: Sequence[ScoredRollout]) -> None:
         """Update ``rates`` with the pass rates of a step, under ``curriculum.mode: pass_rate``."""
@@ -116,25 +118,43 @@ def sample_prompts(samplers: Sequence[PromptSampler], count: int, step: int, see
     """
     if len(samplers) == 1:
         return make_prompts(samplers[0].task, samplers[0].take(count, step, seed), step)
-    start = random.Random(f"{seed}/tasks/{step}").random()
-    bounds = list(accumulate(sampler.weight for sampler in samplers))
-    counts = Counter(bisect(bounds[:-1], (start + index) / count * bounds[-1]) for index in range(count))
+    before, after = (_prompts_before(tuple(s.weight for s in samplers), count, at, seed) for at in (step, step + 1))
     prompts = list(
         chain.from_iterable(
-            make_prompts(sampler.task, sampler.take(count, step, seed)[: counts[number]], step)
-            for number, sampler in enumerate(samplers)
+            make_prompts(sampler.task, sampler.take(last - first, step, seed, first), step)
+            for sampler, first, last in zip(samplers, before, after, strict=True)
         )
     )
     # Shuffled, so that every process and every round of dynamic sampling gets prompts of each task.
     return random.Random(f"{seed}/mixed/{step}").sample(prompts, count)
 
 
-def take(examples: Sequence[Example], count: int, step: int, seed: int | str) -> list[Example]:
+def _prompts_before(weights: tuple[float, ...], count: int, step: int, seed: str) -> tuple[int, ...]:
+    """How many prompts of each task the steps before ``step`` have, at ``count`` prompts a step."""
+    totals, bounds = _totals(weights, count, seed), list(accumulate(weights))
+    for earlier in range(len(totals) - 1, step):
+        start = random.Random(f"{seed}/tasks/{earlier}").random()
+        counts = Counter(bisect(bounds[:-1], (start + index) / count * bounds[-1]) for index in range(count))
+        totals.append(tuple(total + counts[number] for number, total in enumerate(totals[-1])))
+    return totals[step]
+
+
+@lru_cache(maxsize=8)
+def _totals(weights: tuple[float, ...], count: int, seed: str) -> list[tuple[int, ...]]:
+    """What ``_prompts_before`` has computed, by step."""
+    return [(0,) * len(weights)]
+
+
+def take(
+    examples: Sequence[Example], count: int, step: int, seed: int | str, first: int | None = None
+) -> list[Example]:
     """The ``count`` examples of a step (0-based): every example once per epoch, in a new order each epoch.
 
-    A function of its arguments alone, so a resumed run continues with the same examples.
+    A function of its arguments alone, so a resumed run continues with the same examples. ``first`` as in
+    ``PromptSampler.take``.
     """
-    positions = (divmod(index, len(examples)) for index in range(step * count, (step + 1) * count))
+    first = step * count if first is None else first
+    positions = (divmod(index, len(examples)) for index in range(first, first + count))
     return [examples[_order(seed, epoch, len(examples))[position]] for epoch, position in positions]
 
 

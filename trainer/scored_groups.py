@@ -40,7 +40,8 @@ class ScoredGroups:
     Attributes:
         group_size: G; rows ``[p * G, (p + 1) * G)`` are one group.
         rewards: (B,) the rewards or, under ``advantage.reward: correct``, 1 where the metric is 1 and else 0.
-        scored: (B,) bool, False where there is no score; such rows are not part of the loss.
+        scored: (B,) bool, False where the reward is not known (unscored, or under ``advantage.reward: correct`` the
+            metric); such rows are not part of the loss.
         metric: (B,) the task's metric.
         metric_weights: (B,) its weight in the reward, 0 if it is not itself a part of the reward.
         truncated: (B,) bool, True for completions that reached ``sampling.max_new_tokens``.

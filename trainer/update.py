@@ -129,7 +129,7 @@ def micro_batch_loss(
         kl = kl_penalty(logp, micro.ref_logp, config.kl.estimator)
         penalty = kl
         if config.kl.bias_correction:
-            penalty = importance_ratio(logp, micro.old_logp, mask, loss_config.importance_level) * kl
+            penalty = importance_ratio(logp, micro.old_logp, mask, "token") * kl  # whatever the policy loss has
         per_token = per_token + config.kl.coef * penalty
     loss = aggregate(per_token, mask, loss_config.aggregation, denominator, micro.lengths)
     with torch.no_grad():

@@ -233,8 +233,7 @@ def test_gradients_and_losses_are_the_same(
 
 
 DIFFERENT: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    # Ours gives every token the gradient of its own log-probability (GSPO-token), TRL the mean of its row's. That is
-    # the same where all tokens of a row have the same factor, as an outcome advantage, and not for KL times ratio.
+    # Ours multiplies KL by the token's ratio, TRL 1.16 by that of the policy loss (until its pull request 6594).
     "kl, ratio of sequences": (
         {"loss.importance_level": "sequence", "kl.coef": 0.5, "kl.bias_correction": True},
         {"importance_sampling_level": "sequence", "beta": 0.5},

@@ -40,7 +40,7 @@ def groups_of(
 ) -> ScoredGroups:
     """Scored groups of these rewards, without steps unless ``fields`` have them.
 
-    All rows have ``length`` tokens and are truncated, so that the last token is no end token.
+    All rows have ``length`` tokens and are truncated.
     """
     values = torch.as_tensor(rewards, dtype=torch.float64)
     rows = len(values)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import re
 from statistics import fmean, pstdev, stdev
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -11,8 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from grpo_env.trainer.advantages import decoupled_advantages, outcome_advantages, step_advantages
-from grpo_env.trainer.config import AdvantageConfig
+from grpo_env.core import Example, Score, StepScore
+from grpo_env.trainer.advantages import decoupled_advantages, outcome_advantages, step_advantages, token_advantages
+from grpo_env.trainer.config import AdvantageConfig, TrainConfig
+from grpo_env.trainer.engine.sampling.sampler import Rollout
+from grpo_env.trainer.rollout import ScoredRollout
 
 from .shortcuts import groups_of
 
@@ -122,7 +128,7 @@ def test_the_order_of_rows_only_orders_the_result(rewards: list[float], order: l
 
 
 def process(steps: list[list[tuple[int, float]]], length: int, group_size: int | None = None, **how):
-    """Advantages of rows given as (token, reward) pairs."""
+    """Advantages of rows given as (token, reward) pairs; with ``turns``, tokens of an episode that end its turns."""
     most = max(1, *map(len, steps))
     rewards, tokens = torch.zeros(len(steps), most).double(), torch.zeros(len(steps), most, dtype=torch.long)
     mask = torch.zeros(len(steps), most, dtype=torch.bool)
@@ -131,6 +137,7 @@ def process(steps: list[list[tuple[int, float]]], length: int, group_size: int |
             tokens[row, place], rewards[row, place], mask[row, place] = token, reward, True
     options = {"scored": how.pop("scored", None), "length": length}
     fields = {"step_rewards": rewards, "step_tokens": tokens, "step_mask": mask}
+    fields["episode"] = torch.full((len(steps),), how.pop("turns", False))
     groups = groups_of([0.0] * len(steps), group_size, **options, **fields)
     return step_advantages(groups, AdvantageConfig(**how)).tolist()
 
@@ -289,28 +296,84 @@ def test_decoupled_advantages_of_uniform_groups_are_exactly_zero() -> None:
 # Steps of the first answer: 0.2, 0.9, so 1.1 and 0.9 are still to come; of the second: -0.1, 0.4, so 0.3 and 0.4.
 def test_returns_less_those_of_the_other_rows_at_the_same_step() -> None:
     steps = [[(1, 0.2), (3, 0.9)], [(0, -0.1), (2, 0.4)]]
-    how = {"step_credit": "return", "scale": "none"}
+    how = {"step_credit": "return", "scale": "none", "turns": True}
     first, second = process(steps, 5, baseline="leave_one_out", **how)
     close(first, [0.8, 0.8, 0.5, 0.5, 0.0])
     close(second, [-0.8, -0.5, -0.5, 0.0, 0.0])
     close(process(steps, 5, **how)[0], [0.4, 0.4, 0.25, 0.25, 0.0])
     close(process(steps, 5, baseline="none", **how)[1], [0.3, 0.4, 0.4, 0.0, 0.0])
     # The four returns have mean 0.675 and squared deviations .180625, .050625, .140625, .075625: 0.4475 in all.
-    close(process(steps, 5, step_credit="return", std="population")[0][0], 0.4 / math.sqrt(0.4475 / 4))
+    close(process(steps, 5, step_credit="return", std="population", turns=True)[0][0], 0.4 / math.sqrt(0.4475 / 4))
 
 
 def test_a_row_that_has_ended_returns_zero_at_later_steps() -> None:
     steps = [[(0, 1.0)], [(0, 0.0), (1, 1.0)], [(0, 5.0), (1, 5.0)]]
     scored = torch.tensor([True, True, False])
-    how = {"step_credit": "return", "scale": "none", "scored": scored}
+    how = {"step_credit": "return", "scale": "none", "scored": scored, "turns": True}
     advantages = process(steps, 3, baseline="leave_one_out", **how)
     assert advantages == [[0.0, -1.0, -1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
+
+
+def test_a_step_of_a_text_has_the_token_after_it() -> None:
+    """Which may be a line break or the end token, both of which end it. The last token has none after it."""
+    steps = [[(1, 0.2), (4, 0.9)], [(0, -0.1), (2, 0.4)]]
+    first, second = process(steps, 5, step_credit="return", scale="none", baseline="leave_one_out")
+    close(first, [0.8, 0.8, 0.8, 0.5, 0.5])
+    close(second, [-0.8, -0.8, -0.5, -0.5, 0.0])
 
 
 def test_steps_that_end_on_one_token_are_one_step() -> None:
     how = {"step_credit": "return", "scale": "none"}
     apart = process([[(1, 0.25), (1, 0.5), (2, 1.0)], [(0, 0.5), (2, 0.0)]], 3, **how)
     assert apart == process([[(1, 0.75), (2, 1.0)], [(0, 0.5), (2, 0.0)]], 3, **how)
+
+
+@pytest.mark.parametrize("outcome", [0.0, 1.0])
+@pytest.mark.parametrize("longest", [2, 4])
+def test_return_within_a_text_has_the_gradient_of_the_expected_rewards(longest: int, outcome: float) -> None:
+    """All pairs of texts of at most ``longest`` tokens, each a digit, a line break or the end token.
+
+    A line is a step, worth 1 if it is "1" and .25 if it is longer. The whole text is worth ``outcome`` if it ends on a
+    digit and has not been cut off.
+    """
+    characters, end = "1\n", 2
+    z = torch.tensor([0.3, -0.2, 0.4], dtype=torch.float64, requires_grad=True)
+    logp = z.log_softmax(0)
+    texts = [
+        ids
+        for length in range(1, longest + 1)
+        for ids in itertools.product(range(3), repeat=length)
+        if end not in ids[:-1] and (ids[-1] == end or length == longest)
+    ]
+    scored = []
+    for ids in texts:
+        text, finish = (
+            "".join(characters[token] for token in ids if token != end),
+            "stop" if ids[-1] == end else "length",
+        )
+        lines = re.finditer("1+", text)
+        steps = [StepScore(*line.span(), 1.0 if line.group() == "1" else 0.25) for line in lines]
+        steps.append(StepScore(0, len(text), outcome * (text.endswith("1") and finish == "stop")))
+        rollout = Rollout([0], list(ids), text, finish, [0.0] * len(ids))
+        scored.append(ScoredRollout(Example("0"), rollout, Score(0.0, steps=tuple(steps))))
+    rewards = torch.tensor([sum(step.value for step in row.score.steps) for row in scored], dtype=torch.float64)
+    probabilities = torch.stack([logp[list(ids)].sum().exp() for ids in texts])
+    (expected,) = torch.autograd.grad((probabilities * rewards).sum(), z, retain_graph=True)
+
+    settings = {"supervision": "process", "group_size": 2}
+    settings["advantage"] = {"step_credit": "return", "scale": "none", "baseline": "leave_one_out"}
+    policy = SimpleNamespace(decode=lambda ids: "".join(characters[token] for token in ids))
+    pairs = list(itertools.product(range(len(texts)), repeat=2))
+    rows = [scored[index] for pair in pairs for index in pair]
+    advantages = token_advantages(policy, rows, TrainConfig.from_mapping(settings)).double()  # type: ignore[arg-type]
+    loss = torch.zeros((), dtype=torch.float64)
+    for number, pair in enumerate(pairs):
+        for row, index in enumerate(pair, start=2 * number):
+            ids = list(texts[index])
+            loss = (
+                loss + probabilities[list(pair)].prod().detach() * (advantages[row, : len(ids)] * logp[ids]).sum() / 2
+            )
+    torch.testing.assert_close(torch.autograd.grad(loss, z)[0], expected, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize(("credit", "share"), [("return", 1.0), ("sum", 0.0)])
@@ -329,6 +392,7 @@ def test_the_gradient_of_going_on(credit: str, share: float) -> None:
     tokens = torch.arange(most).expand(rows, most)
     how = {"step_credit": credit, "scale": "none", "baseline": "leave_one_out" if credit == "return" else "group"}
     fields = {"step_rewards": rewards, "step_tokens": tokens, "step_mask": mask}
+    fields["episode"] = torch.ones(rows, dtype=torch.bool)
     all_rows = groups_of(torch.zeros(rows), size, length=most + 1, **fields)
     advantages = step_advantages(all_rows, AdvantageConfig(**how))
     position = torch.arange(most + 1)

@@ -111,6 +111,8 @@ CORRECTION = {"error_correction": "forward", "false_negative_rate": 0.2, "scale"
         ({"chat_template_kwargs": {"a": 1}}, "it is a key of the task, 'prompt.chat_template_kwargs'"),
         ({"lr_warmup_steps_ratio": 0.1}, "in grpo_env it is called 'optimizer.warmup_ratio'"),
         ({"sapo_temperature_pos": 1.0}, "in grpo_env it is called 'loss.tau_pos'"),
+        ({"kl.estimator": "k1", "kl.coef": 0.1}, "kl.estimator=k1 needs kl.bias_correction=true"),
+        ({"kl.estimator": "k2", "kl.bias_correction": True, "kl.coef": 0.1}, "set kl.bias_correction=false, or"),
         ({"kl.reference_sync_every": 5}, "kl.reference_sync_every requires a reference model; set kl.coef above 0"),
     ],
 )

@@ -198,6 +198,23 @@ def test_with_bias_correction_the_gradient_of_older_samples_is_that_of_the_kl(es
     assert not torch.allclose(plain, true, atol=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("estimator", "direction"), [("k1", "none"), ("k2", "policy to reference"), ("k3", "reference to policy")]
+)
+def test_the_gradient_of_an_estimator_on_policy(estimator: str, direction: str) -> None:
+    """Over all tokens, against the derivatives of both divergences (Tang and Munos 2025)."""
+    z = torch.tensor([0.3, -0.2, 0.9], dtype=torch.float64, requires_grad=True)
+    ref, logp = torch.tensor([0.2, 0.5, 0.3], dtype=torch.float64).log(), z.log_softmax(0)
+    divergences = {
+        "none": 0 * z.sum(),
+        "policy to reference": (logp.exp() * (logp - ref)).sum(),
+        "reference to policy": (ref.exp() * (ref - logp)).sum(),
+    }
+    (expected,) = torch.autograd.grad(divergences[direction], z, retain_graph=True)
+    mean = (logp.exp().detach() * kl_penalty(logp, ref, estimator)).sum()
+    torch.testing.assert_close(torch.autograd.grad(mean, z)[0], expected, rtol=0, atol=1e-12)
+
+
 def test_the_entropy_has_a_gradient_only_on_request() -> None:
     z = torch.tensor([[0.3, -0.2, 0.9]], requires_grad=True)
     _, entropy = of_logits(z, torch.tensor([0]), 1.0, True)

@@ -14,6 +14,7 @@ from grpo_env.core import Score
 from grpo_env.errors import RunError, UsageError
 from grpo_env.taskfile.mixture import Mixture, load_mixture
 from grpo_env.taskfile.task import load_task
+from grpo_env.trainer import prompts
 from grpo_env.trainer.advantages import token_advantages
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.sampling.sampler import Rollout
@@ -103,6 +104,21 @@ def test_prompts_are_divided_by_weight(make_task, count: int) -> None:
         assert sample_prompts(pools, count, step, "0") == prompts
     for number, weight in enumerate((5.0, 2.0, 0.5)):
         assert total[number] / (200 * count) == pytest.approx(weight / 7.5, abs=0.02)
+
+
+def test_each_task_takes_its_examples_once_per_epoch(make_task) -> None:
+    """Also after steps in which it has fewer prompts or none; a step depends on nothing that was computed before."""
+    tasks = [make_task(), make_task({"repetition": {"n": 1}})]
+    pools = [PromptSampler(task, weight, TrainConfig()) for task, weight in zip(tasks, (4.0, 0.3), strict=True)]
+    steps = [sample_prompts(pools, 3, step, "0") for step in range(100)]
+    for task, pool in zip(tasks, pools, strict=True):
+        taken = Counter({example.id: 0 for example in pool.examples})
+        for step in steps:
+            taken.update(prompt.example.id for prompt in step if prompt.task is task)
+            assert max(taken.values()) - min(taken.values()) <= 1
+        assert min(taken.values()) >= 1
+    prompts._totals.cache_clear()
+    assert sample_prompts(pools, 3, 70, "0") == steps[70]
 
 
 def test_each_task_is_scored_by_its_own_verifier_and_schedules(make_task) -> None:

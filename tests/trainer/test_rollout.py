@@ -6,9 +6,11 @@ import os
 
 import pytest
 
+from grpo_env.core import Example, Score
 from grpo_env.errors import UsageError
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import Policy
+from grpo_env.trainer.engine.sampling.sampler import Rollout
 from grpo_env.trainer.extensions.dynamic_sampling import GroupSelection
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.prompts import Prompt, PromptSampler, sample_prompts
@@ -49,6 +51,25 @@ def test_without_a_part_there_is_one_round(fill) -> None:
     batch, sampled = fill(dynamic_sampling={"part": None})
     assert batch == sampled
     assert len(batch) == 24
+
+
+@pytest.mark.parametrize(
+    ("values", "informative"),
+    [
+        ([1.0, 1.0, 0.0], True),
+        ([1.0, 1.0, None], False),  # unscored is no other value
+        ([1.0, 0.0, None], True),
+        ([None, None, None], False),
+        ([0.1 + 0.2, 0.3, 0.3], False),
+    ],
+)
+def test_groups_with_one_value_of_the_part_are_uniform(values: list[float | None], informative: bool) -> None:
+    groups = GroupSelection(with_settings(CONFIG, group_size=3, prompts_per_step=1), 1)
+    rollout = Rollout([1], [2], "a", "stop", [0.0])
+    parts = [Score(value, "scored" if value is not None else "error", name="test_informative") for value in values]
+    scores = [Score(1.0, parts=(part,)) for part in parts]
+    groups.add([ScoredRollout(Example("0"), rollout, score) for score in scores])
+    assert groups.missing == (0 if informative else 1)
 
 
 def test_uniform_groups_are_replaced(fill) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 import statistics
 from dataclasses import replace
@@ -17,15 +18,16 @@ from hypothesis import strategies as st
 from grpo_env.core import Example, Score, StepScore
 from grpo_env.errors import RunError
 from grpo_env.trainer.advantages import token_advantages
-from grpo_env.trainer.batch import pack_rows
+from grpo_env.trainer.batch import MicroBatch, pack_rows
 from grpo_env.trainer.config import OptimizerConfig, TrainConfig
 from grpo_env.trainer.engine.policy import Policy, checkpoint_activations
 from grpo_env.trainer.engine.sampling.sampler import Rollout, sample
+from grpo_env.trainer.loss_sums import LossSums
 from grpo_env.trainer.optimizer import learning_rate, make_optimizer
 from grpo_env.trainer.reference_model import add_reference_logp
 from grpo_env.trainer.rollout import ScoredRollout
 from grpo_env.trainer.run import alerts
-from grpo_env.trainer.update import update
+from grpo_env.trainer.update import micro_batch_loss, update
 
 from .shortcuts import loss_of, mini_batches, one_step, packed, with_settings
 
@@ -611,19 +613,37 @@ def test_the_step_credit_setting_applies(policy: Policy, credit: str) -> None:
     )
 
 
-def test_under_return_the_end_token_is_a_step_of_its_own(policy: Policy) -> None:
+def test_under_return_the_end_token_ends_the_last_step(policy: Policy) -> None:
     ended = [row for row in scored(policy) if row.rollout.finish == "stop"][:1]
     text = ended[0].rollout.text
     short, long = (
         ended[0]._replace(score=replace(ended[0].score, steps=steps_of(*steps)))
-        for steps in ([(len(text), 1.0)], [(1, 1.0), (len(text), 1.0)])
+        for steps in ([(len(text), 1.0)], [(1, 0.5), (len(text), 1.0)])
     )
     settings = {"step_credit": "return", "scale": "none", "baseline": "leave_one_out"}
     config = with_settings(CONFIG, supervision="process", group_size=2, advantage=settings)
     first, second = token_advantages(policy, [short, long], config).tolist()
-    # What is still to come: 1 and then nothing, against 2 and then 1. To stop after one step loses 1.
-    assert first == [-1.0] * len(first)
-    assert (second[0], second[-2:]) == (1.0, [1.0, 0.0])
+    # What is still to come: 1, against 1.5 and then 1. The first step of the second row has the token after it.
+    assert first == [-0.5] * len(first)
+    assert (second[:2], second[-1]) == ([0.5, 0.5], 1.0)
+
+
+def test_under_reward_correct_the_metric_decides_which_rows_count(policy: Policy) -> None:
+    """Known: 1, 0 and 1 of a row whose total is unscored; mean 2/3. Unknown: the metric of the third row."""
+    rows = [*scored(policy)[:3], *scored(policy)[:1]]
+    totals = [Score(0.0), Score(5.0), Score(3.0), Score(None, "error")]
+    rows = [
+        row._replace(score=score, correct=correct)
+        for row, score, correct in zip(rows, totals, [1.0, 0.0, None, 1.0], strict=True)
+    ]
+    settings = {"reward": "correct", "scale": "none"}
+    config = with_settings(CONFIG, supervision="outcome", group_size=4, prompts_per_step=1, advantage=settings)
+    advantages = token_advantages(policy, rows, config)[:, 0]
+    assert advantages.tolist() == pytest.approx([1 / 3, -2 / 3, 0.0, 1 / 3])
+    batch = packed(policy, rows, config)
+    assert batch.completions == 3
+    assert batch.lengths.tolist() == [len(rows[index].rollout.ids) for index in (0, 1, 3)]
+    assert sum(len(micro.prompts) for micro in batch.micro_batches) == 3
 
 
 @pytest.mark.parametrize("supervision", ["outcome", "process"])
@@ -665,6 +685,27 @@ def test_parts_are_normalized_separately(policy: Policy) -> None:
             )
     expected = [(value - statistics.fmean(sums)) / statistics.stdev(sums) for value in sums]
     assert advantages.tolist() == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("estimator", ["k1", "k3"])
+@pytest.mark.parametrize("level", ["token", "sequence"])
+def test_the_corrected_penalty_has_the_gradient_of_the_divergence(estimator: str, level: str) -> None:
+    """All rows of two tokens, each of three kinds, weighted by the probability that older weights sampled them."""
+    generator = torch.Generator().manual_seed(0)
+    z, old_z, ref_z = torch.randn(3, 2, 3, generator=generator)
+    z.requires_grad_()
+    logp, old, ref = (logits.log_softmax(-1) for logits in (z, old_z, ref_z))
+    (expected,) = torch.autograd.grad((logp.exp() * (logp - ref)).sum() / 2, z, retain_graph=True)
+    config = TrainConfig.from_mapping(
+        {"kl": {"coef": 1.0, "estimator": estimator, "bias_correction": True}, "loss.importance_level": level}
+    )
+    loss = torch.zeros(())
+    for row in itertools.product(range(3), repeat=2):
+        own, before, start = (part[range(2), row][None] for part in (logp, old, ref))
+        mask, zeros = torch.ones(1, 2, dtype=torch.bool), torch.zeros(1, 2)
+        micro = MicroBatch([[0]], torch.tensor([row]), mask, mask, zeros, before, torch.tensor([2]), before, start)
+        loss = loss + before.sum().exp() * micro_batch_loss(micro, own, zeros, config, 2.0, LossSums())
+    torch.testing.assert_close(torch.autograd.grad(loss, z)[0], expected)
 
 
 @pytest.mark.parametrize(

@@ -168,7 +168,8 @@ class KLConfig(Settings):
     estimator: KLEstimator = "k3"
     """k1, k2 or k3 (see ``losses.kl_penalty``)."""
     bias_correction: bool = False
-    """Multiply the estimate by the importance ratio: unbiased, gradient included, for samples of older weights."""
+    """Multiply ``k1`` or ``k3`` by the token's importance ratio, so that its gradient is that of the divergence, in
+    further updates on the samples too. ``k1`` needs it, ``k2`` excludes it."""
     reference_sync_every: int = Field(default=0, ge=0)
     """Replace the reference model with the current model every so many steps (iterative GRPO); 0: never."""
 
@@ -176,6 +177,20 @@ class KLConfig(Settings):
     def _sync_needs_reference(self) -> Self:
         if self.reference_sync_every and not self.coef:
             raise ValueError("kl.reference_sync_every requires a reference model; set kl.coef above 0")
+        return self
+
+    @model_validator(mode="after")
+    def _estimator_has_the_gradient(self) -> Self:
+        if self.estimator == "k1" and not self.bias_correction:
+            raise ValueError(
+                "kl.estimator=k1 needs kl.bias_correction=true: without the ratio its gradient is 0 on average, so it "
+                "adds noise and no penalty"
+            )
+        if self.estimator == "k2" and self.bias_correction:
+            raise ValueError(
+                "kl.estimator=k2 has the gradient of the divergence without kl.bias_correction, and not with it; set "
+                "kl.bias_correction=false, or kl.estimator=k3"
+            )
         return self
 
 

@@ -8,6 +8,7 @@ import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from accelerate import Accelerator
-from accelerate.utils import GradientAccumulationPlugin, disable_fsdp_ram_efficient_loading, patch_environment
+from accelerate.utils import (
+    GradientAccumulationPlugin,
+    InitProcessGroupKwargs,
+    disable_fsdp_ram_efficient_loading,
+    patch_environment,
+)
 from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging as transformers_logging
@@ -29,6 +35,9 @@ from .fast.attention import install_attention
 
 if TYPE_CHECKING:
     from .sampling.protocol import RolloutEngine
+
+# Of a process for the others, which may still sample, play or score; NCCL's own 10 minutes would end such a run.
+LONGEST_WAIT = timedelta(hours=4)
 
 
 @dataclass(frozen=True)
@@ -187,7 +196,10 @@ def load_policy(
     with patch_environment(ACCELERATE_USE_DEEPSPEED="false"):  # see ``sharding.deepspeed``
         # With a plugin of its own, or ``backward`` would divide every loss by the number in the environment.
         accelerator = Accelerator(
-            cpu=device == "cpu", mixed_precision="no", gradient_accumulation_plugin=GradientAccumulationPlugin(1)
+            cpu=device == "cpu",
+            mixed_precision="no",
+            gradient_accumulation_plugin=GradientAccumulationPlugin(1),
+            kwargs_handlers=[InitProcessGroupKwargs(timeout=LONGEST_WAIT)],
         )
     disable_fsdp_ram_efficient_loading()  # it would give weights to one process only; here every process loads them
     available = accelerator.device.type

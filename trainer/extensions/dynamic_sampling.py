@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
+from grpo_env.equality import all_equal
+
 from ..config import TrainConfig
 from ..rollout import ScoredRollout
 
@@ -58,5 +60,6 @@ class GroupSelection:
 
 
 def _differ(group: Sequence[ScoredRollout], part: str) -> bool:
-    """Whether the scored completions of a group have different values of a part."""
-    return len({rollout.score.part(part).value for rollout in group if rollout.score.scored}) > 1
+    """Whether the scored completions of a group have different values of a part; where it is unscored, it has none."""
+    values = (rollout.score.part(part).value for rollout in group if rollout.score.scored)
+    return not all_equal([value for value in values if value is not None])

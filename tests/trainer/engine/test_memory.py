@@ -14,7 +14,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from grpo_env.errors import RunError
-from grpo_env.trainer.batch import Batch
+from grpo_env.trainer.batch import Batch, MicroBatch
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.decoder import FusedDecoder
 from grpo_env.trainer.engine.fast.layers import SwiGLU
@@ -23,6 +23,7 @@ from grpo_env.trainer.engine.policy import Policy, load_policy
 from grpo_env.trainer.engine.sampling.own import OwnEngine
 from grpo_env.trainer.engine.sampling.sampler import sample
 from grpo_env.trainer.loop import train
+from grpo_env.trainer.oom import with_oom_retry
 from grpo_env.trainer.optimizer import make_optimizer
 from grpo_env.trainer.prompts import make_prompts
 from grpo_env.trainer.reference_model import add_reference_logp
@@ -133,6 +134,25 @@ def test_out_of_memory_halves_the_micro_batches_and_nothing_else(model_folder: P
         assert (weight - halved[name]).norm() < 1e-4 * (weight - start[name]).norm(), name
     with pytest.raises(RunError, match="out of memory with one completion at a time"):
         updated(model_folder, task, failing=range(100))
+
+
+def test_a_single_row_beyond_the_budget_does_not_raise_it(policy: Policy) -> None:
+    """Of 2100: three rows of 100 + 3 x 600 positions, and alone one of 3000 + 2000; two of the three: 100 + 2 x 600."""
+
+    def micro_batch(rows: int, prompt: int, length: int) -> MicroBatch:
+        ids = torch.zeros(rows, length, dtype=torch.long)
+        return MicroBatch([[1] * prompt] * rows, ids, ids == 0, ids == 0, ids.float(), ids.float(), ids[:, 0])
+
+    batch = Batch(torch.tensor([600] * 3 + [2000]), 4, [micro_batch(3, 100, 600), micro_batch(1, 3000, 2000)], 0)
+    errors = iter([MemoryError()])
+
+    def work() -> None:
+        for error in errors:
+            raise error
+
+    with_oom_retry(replace(policy, shares_prompts=True), batch, work)
+    assert [len(micro.prompts) for micro in batch.micro_batches] == [1, 2, 1]
+    assert batch.reduced_tokens == 1300
 
 
 def test_a_run_keeps_the_smaller_micro_batches(

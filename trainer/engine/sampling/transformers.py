@@ -79,22 +79,33 @@ def _make_manager(policy: Policy, request: SamplingRequest, copies: int) -> Any:
     if request.temperature:
         sampling = {"do_sample": True, "temperature": request.temperature, "top_k": 0, "top_p": 1.0}
     generation = GenerationConfig(eos_token_id=policy.end_ids or -1, num_return_sequences=copies, **sampling)
+    attention, switch = _attention(flash=policy.autocast is not None)  # if installed; it does not support float32
     batching = ContinuousBatchingConfig(
         num_blocks=rows * pages,  # the default would take most of the memory
         max_requests_per_batch=rows,
         max_batch_tokens=min(8192, rows + sum(map(len, request.prompts))),
-        auto_switch_to_flash=policy.autocast is not None,  # if installed; flash attention does not support float32
         return_logprobs=True,
         seed=random.Random("/".join(request.seeds)).getrandbits(31),
+        **switch,
     )
     try:
         model = copy.deepcopy(policy.model).to(policy.autocast or torch.float32)
-        model.set_attn_implementation("sdpa")
+        model.set_attn_implementation(attention)
         return model.init_continuous_batching(generation, batching)
     except Exception as error:  # model families that are not supported fail in many ways
         raise RunError(
             f"sampling.engine=transformers cannot sample from {policy.name} ({error}); use sampling.engine=own"
         ) from error
+
+
+def _attention(*, flash: bool) -> tuple[str, dict[str, bool]]:
+    """The model's attention, and the option that lets transformers replace it by flash attention, or not.
+
+    Older releases, such as 5.17, have no such option, and replace all but ``paged|`` attention.
+    """
+    if hasattr(ContinuousBatchingConfig, "auto_switch_to_flash"):
+        return "sdpa", {"auto_switch_to_flash": flash}
+    return "sdpa" if flash else "paged|sdpa", {}
 
 
 def _failure(error: object) -> RunError:
