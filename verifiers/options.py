@@ -28,11 +28,12 @@ _REASON = lazy_compile(r"\b(?:because|since|(?<!well )as(?! well as)|explanation
 _LIST_IN_TEXT = lazy_compile(
     r"((?:[^\W\d_]+ )?[^\W\d_]{2,}) [A-Z](?:(?:,? (?:and|or|nor) |, ?| ?[/&] ?)[A-Z](?!\w)){1,9}", re.ASCII
 )
-_ALL_OF = lazy_compile(r"\A(?:[Bb]oth\s)?[A-Z](?:, ?[A-Z]){0,9},? and [A-Z](?!\w)")
+_ITEM = r"(?:[A-Z](?!\w)|\([A-Za-z]\))"
+_ALL_OF = lazy_compile(rf"\A(?:[Bb]oth\s)?{_ITEM}(?:, ?{_ITEM}){{0,9}},? and {_ITEM}")
 _OR = r"(?:or|and|also|alternatively|otherwise|else|then|plus|versus|vs\.?|as well as|或|和)"
 _MAYBE = (
     r"(?:(?:or )?(?:maybe|perhaps|possibly|probably|alternatively|otherwise|else)|(?:could|might|may)(?: also)? be"
-    r"|hmm+|wait|actually|sorry)"
+    r"|hmm+|wait|actually|sorry|acceptable|backup|fallback|runner-up|second (?:choice|best))"
 )
 _OFFERS = lazy_compile(rf"(?:\S+ )?(?:{_OR}|{_MAYBE}|both|either|option|choice|answer|letter|is)", re.IGNORECASE)
 _NAMING = (
@@ -41,7 +42,7 @@ _NAMING = (
 )
 _FAVORED = (
     r"(?:is|works|fits|seems|looks|(?:could|may|might|would) be)(?: \w+)? "
-    r"(?:also|possible|plausible|likely|right|correct|valid|better|too|the answer)\b"
+    r"(?:also|possible|plausible|likely|right|correct|valid|close|better|too|the answer)\b"
 )
 _VERB = r"\s(?:is|are|was|were|has|does|did|can|could|would|gives?|says?|fails?|contradicts?)\b"
 # Another answer right behind the letter that may be none of the options: "B or 42", "B, perhaps 42", "B / unsure".
