@@ -24,14 +24,17 @@ def read_completion(which: Read, format: Format, completion: Completion, sources
     if which == "answer":
         return final_answer(format, completion, sources)
     block = final_answer(format, completion, ("answer_tag",))
-    if block.source in ("answer_tag", "reasoning"):
+    if block.source != "none":
         return block
     text = visible(after_reasoning(format, completion) or "")
     return extracted([text], "text", empty="there is no text after the reasoning")
 
 
 def spellings(answer: ExtractedAnswer, text: str) -> list[str]:
-    r"""An answer as it stands and, of a final answer, without ``**…**``, backticks, dollars, quotes or a period."""
+    r"""An answer as it stands and, of a final answer, without ``**…**``, backticks, dollars, quotes or a period.
+
+    Also with the period behind it, which may be that of an abbreviation.
+    """
     texts = [text]
     for opening, closing in _MARKS * 2 if answer.source != "text" else ():
         if answer.source != "answer_tag" and text.endswith("."):
@@ -40,6 +43,8 @@ def spellings(answer: ExtractedAnswer, text: str) -> list[str]:
         if text.startswith(opening) and text.endswith(closing) and inner and opening not in inner:
             text = inner.strip()
         texts.append(text)
+    if len(answer.answers) == 1 and answer.end and answer.text.startswith(".", answer.end):
+        texts.append(f"{texts[0]}.")  # "The answer is U.S."
     return list(dict.fromkeys(texts))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import ClassVar
 
 from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
@@ -14,18 +13,11 @@ from grpo_env.registry import verifier
 
 from .answer_text import check_sources
 from .answers.extract import SOURCES, Source, answer_in, final_answer
-from .answers.extract.corrections import corrections
 from .answers.spelling.normal import normal
-
-MAX_ANSWER = 1000  # characters: enough for the text of an option
+from .options import MAX_ANSWER, named_options
 
 _INTEGER = lazy_compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d{1,3}(?: \d{3})+|\d+)", re.ASCII)
 _FRACTION = lazy_compile(r"\.\d+", re.ASCII)
-_INTRODUCED = (
-    r"(?:the\s)?(?:(?:correct|right|best|final)\s)?(?:answer|option|choice|letter)(?:\sis)?:?\s?|(?:both|either)\s"
-    r"|(?:正确)?(?:答案|选项|选)(?:是|为)?[:：]?\s?"  # noqa: RUF001
-)
-_CONNECTED = frozenset(("or", "and", "both", "either", "或", "和"))
 
 
 @verifier("choice")
@@ -34,9 +26,12 @@ class Choice(Verifier):
     r"""1 if the final answer is the letter of the gold option, else 0.
 
     See ``accuracy`` for which text is the final answer: inside the answer tag, boxed, or stated. It may read
-    ``C``, ``(C)``, ``C.``, ``C) 42``, ``option C``, ``\text{C}``, ``**C**`` or ``c``. Two different letters are
-    wrong; a text that names no option ("Beats me", "A cat") is not an answer (``no_answer``). A gold answer that is not
-    one of the letters is ``bad_gold``.
+    ``C``, ``(C)``, ``C.``, ``C) 42``, ``option C``, ``\text{C}``, ``**C**`` or ``c``. What follows the letter is the
+    option's text or an explanation, also if it names other letters ("C because B is too small", "C. Both A and B").
+    Wrong is a second answer: another letter in a list ("C, B, 42") or after "or", "perhaps" and the like, an
+    alternative that is no letter ("C or 42"), a correction, and a box without a letter beside one with it. A text that
+    names no option ("Beats me", "A cat") is not an answer (``no_answer``). A gold answer that is not one of the
+    letters is ``bad_gold``.
 
     Source: the multiple-choice reward of the R1 tutorials (which gives 2.0: use a weight). There: only ``\boxed{C}``
     inside the answer tag counts, and the first of several boxes decides.
@@ -54,7 +49,10 @@ class Choice(Verifier):
         Case("6*7=42. The answer is option C.", 1.0, "stated", answer="(C)"),
         Case("<answer>B</answer>", 0.0, "a different letter", answer="C"),
         Case("<answer>C or D</answer>", 0.0, "two letters", answer="C"),
+        Case("<answer>C because B is too small</answer>", 1.0, "a letter in its explanation", answer="C"),
+        Case("<answer>C, perhaps D</answer>", 0.0, "another letter that is offered", answer="C"),
         Case(r"\boxed{B} no, \boxed{C}", 0.0, "two boxes", answer="C"),
+        Case(r"\boxed{42} \boxed{C}", 0.0, "another answer beside the letter", answer="C"),
         Case("The answer is C.", 0.0, "not in a box", answer="C", options={"sources": ["boxed"]}),
         Case("<answer>Beats me</answer>", 0.0, "words that begin with a capital B", answer="B"),
         Case("<answer>C</answer>", None, "the gold answer is not one of the letters", answer="42"),
@@ -70,7 +68,8 @@ class Choice(Verifier):
         if gold is None:
             return Score(None, "bad_gold", gold=example.answer, explanation=problem)
         final = final_answer(self.format, completion, self.sources)
-        letters = {letter for answer in final.answers for letter in self._letters(answer)}
+        named = [named_options(answer, self.letters) for answer in final.answers]
+        letters = frozenset[str]().union(*(options.letters for options in named))
         score = Score(0.0, answer=", ".join(sorted(letters)) or _shown(final.answers), gold=gold)
         if not letters:
             reason = final.reason or f"the answer is not one of {', '.join(self.letters)}"
@@ -79,6 +78,8 @@ class Choice(Verifier):
             return replace(score, explanation="the answer is denied")
         if len(letters) > 1:
             return replace(score, explanation=f"{len(letters)} different letters")
+        if any(options.more or not options.letters for options in named):
+            return replace(score, explanation="another answer beside the letter")
         correct = letters == {gold}
         why = "correct" if correct else "a different letter"
         return replace(score, value=float(correct), explanation=f"{final.source}: {why}")
@@ -87,41 +88,11 @@ class Choice(Verifier):
         return self._gold(example.answer)[1] or None
 
     def _gold(self, text: str | None) -> tuple[str | None, str]:
-        letters = {letter for answer in answer_in(text or "").answers for letter in self._letters(answer)}
-        if len(letters) == 1:
-            return letters.pop(), ""
+        named = [named_options(answer, self.letters) for answer in answer_in(text or "").answers]
+        letters = frozenset[str]().union(*(options.letters for options in named))
+        if len(letters) == 1 and not any(options.more for options in named):
+            return next(iter(letters)), ""
         return None, f"the gold answer {_shown((text or '',))!r} is not one of {', '.join(self.letters)}"
-
-    def _letters(self, answer: str) -> set[str]:
-        """The options that an answer names."""
-        text = normal(answer).replace("*", "") if len(answer) <= MAX_ANSWER else ""
-        spellings, head, letter, label = _patterns(self.letters)
-        first = head.match(text)
-        if first is None:
-            return set()
-        name = next(filter(None, first.groups()))
-        taken_back = corrections(text, first.end(), (name.upper(),))
-        rest = text[first.end() :]
-        if (
-            taken_back.rejected and first[0] == name and rest[:1].isspace()
-        ):  # not "A) No, it is not", which is an option
-            return set()
-        others = label.findall(rest)
-        others += [match[0] for text in taken_back.answers if (match := letter.match(text.strip("()")))]
-        words = [word for word in re.findall(r"\w+", rest) if word.casefold() not in _CONNECTED]
-        if all(letter.fullmatch(word) for word in words):
-            others += words
-        return {spellings[name] for name in (name, *others)}
-
-
-@lru_cache(maxsize=16)
-def _patterns(letters: str) -> tuple[dict[str, str], re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    """Each spelling's letter; and patterns: an answer that begins with one, a letter, and a labeled letter ``D)``."""
-    spellings = {case: letter for letter in letters for case in (letter.swapcase(), letter) if len(case) == 1}
-    letter = f"[{''.join(spellings)}]"
-    bare = rf"({letter})(?=$|[).:,;/&、，]|\s[-–/&]|\s(?:is|as|because|since|or|and|或|和)\b)"  # noqa: RUF001
-    head = re.compile(rf"(?i:{_INTRODUCED})?(?:\(({letter})\)|\[({letter})\]|{bare})")
-    return spellings, head, re.compile(letter), re.compile(rf"(?<!\w)({letter})\)")
 
 
 @verifier("integer_answer")

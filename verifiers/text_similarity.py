@@ -34,9 +34,10 @@ class TextSimilarity(Verifier):
 
     ``chrf`` (character n-grams, for any language) and ``bleu`` (words, with effective order and exponential smoothing)
     are those of sacrebleu for one sentence, divided by 100. ``rouge1``, ``rouge2`` and ``rougeL`` are the F-measures of
-    rouge-score with stemming, which reads only letters a to z and digits: a gold answer without any is ``bad_gold``.
-    ``edit`` is 1 minus the edit distance, divided by the length of the longer text (rapidfuzz). Of several gold answers
-    the most similar counts. A text of more than 20,000 characters, or too many words for ROUGE-L, is ``over_limit``.
+    rouge-score with stemming, which reads only letters a to z and digits: a gold answer without any is ``bad_gold``,
+    and for ``rouge2`` also one of a single word. ``edit`` is 1 minus the edit distance, divided by the length of the
+    longer text (rapidfuzz). Of several gold answers the most similar counts. A text of more than 20,000 characters, or
+    too many words for ROUGE-L, is ``over_limit``.
 
     A similarity is a weak reward: a wrong number costs as much as a synonym. Where answers are right or wrong use
     ``exact_text``, ``accuracy`` or ``llm_judge``. Needs the extra ``text``: ``pip install 'grpo_env[text]'``.
@@ -63,6 +64,7 @@ class TextSimilarity(Verifier):
         Case("the cat", 1.0, "at least 0.75", "the cat sat", options={"metric": "rouge1", "threshold": 0.75}),
         Case("the cat", 0.0, "less than 0.85", "the cat sat", options={"metric": "rouge1", "threshold": 0.85}),
         Case("dogs", 0.0, "no common word", "the cat sat", options={"metric": "bleu"}),
+        Case("cat", None, "one word has no pairs of words", "cat", options={"metric": "rouge2"}),
         Case("猫", None, "ROUGE reads no Chinese", "猫", options={"metric": "rougeL"}),
     )
 
@@ -111,6 +113,8 @@ class TextSimilarity(Verifier):
             return [], f"a gold answer of more than {MAX_LENGTH:,} characters"
         if self.metric.startswith("rouge") and not all(map(_ROUGE_WORD.search, golds)):
             return [], "ROUGE reads only letters a to z and digits, and the gold answer has none; use chrf or edit"
+        if self.metric == "rouge2" and any(len(_ROUGE_WORD.findall(gold)) < 2 for gold in golds):
+            return [], "rouge2 compares pairs of words, and the gold answer has only one word; use rouge1 or chrf"
         return golds, ""
 
     def _cells(self, text: str, gold: str) -> int:

@@ -258,7 +258,8 @@ def test_rouge_against_its_definition(gold: list[str], words: list[str]) -> None
     texts = " ".join(gold), " ".join(words)
     for n, metric in ((1, "rouge1"), (2, "rouge2")):
         common = (n_grams(gold, n) & n_grams(words, n)).total()
-        assert similarity(metric, *texts) == pytest.approx(f_measure(common, n))
+        if len(gold) >= n:  # else the gold answer has no n-grams: ``bad_gold``
+            assert similarity(metric, *texts) == pytest.approx(f_measure(common, n))
     longest = max(map(len, subsequences(gold) & subsequences(words)))
     assert similarity("rougeL", *texts) == pytest.approx(f_measure(longest, 1))
 
