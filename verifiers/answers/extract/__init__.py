@@ -23,7 +23,8 @@ answers are no answer; the caller decides that. One that follows an explicit cor
 what follows a new question is not read (see ``corrections.replaced`` and ``new_question``). An answer that a weaker
 source names later is added to them, and contradicts them if it differs (see ``later``), and so is one that corrects
 them or stands beside them (see ``corrections``). An answer that is denied (``not \boxed{4}``, ``\boxed{4} is wrong``)
-is not accepted. Every search is linear in the length of the text.
+is not accepted. If no source is present, ``accuracy`` reads what the last sentence concludes: see ``closing``. Every
+search is linear in the length of the text.
 """
 
 from __future__ import annotations

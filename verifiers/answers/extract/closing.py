@@ -72,9 +72,6 @@ _REMARK = lazy_compile(  # a clause behind the answer
     r"[,;:\u2013\u2014 -]+(?:which|who|whose|where|with|in|on|at|by|an?|the|his|her|its|their|according|as) [^\d$]*",
     re.IGNORECASE,
 )
-_ALTERNATIVE = lazy_compile(r"\s*(?:or|and)\b", re.IGNORECASE)
-
-
 _CALCULATION = lazy_compile(r"\d[^=]{0,40}?[-+*/\u00d7\u00f7\u00b7x\u2212][^=]{0,40}?\d[^=]{0,24}\Z")
 _HEDGE = lazy_compile(
     r"\b(?:or|either|maybe|perhaps|probably|possibly|might|could|may|about|wrong|incorrect|false|cannot|unless|if"
