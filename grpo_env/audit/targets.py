@@ -12,6 +12,7 @@ from grpo_env.check.gold_completion import (
     gold_answer,
     gold_reasoning,
     gold_text,
+    judging,
     prompt_text,
 )
 from grpo_env.check.perturbations import differs, number, tolerances
@@ -87,7 +88,6 @@ def _targets(task: Task, answered: Sequence[tuple[Example, str]]) -> Iterator[Ta
     template = CompletionTemplate(task.format)
     golds = list(dict.fromkeys(gold for _, gold in answered))
     most_common = Counter(gold for _, gold in answered).most_common(1)[0][0] if answered else ""
-    tolerates = tolerances(task.verifier)
     for index, (example, gold) in enumerate(answered):
         start = index % len(golds)
         prompt = prompt_text(example)
@@ -102,7 +102,7 @@ def _targets(task: Task, answered: Sequence[tuple[Example, str]]) -> Iterator[Ta
             most_common=most_common,
             reasoning=reasoning,
             gold_completion=gold_text(task, example, gold),
-            tolerates=tolerates,
+            tolerates=tolerances(judging(task.verifier, example)),
         )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -98,13 +98,13 @@ def _plainly_differs(a: str, b: str, is_tolerant: bool) -> bool:
     return kind in ("words", "choice", "code", "json")
 
 
-def tolerances(verifier: Verifier) -> frozenset[str]:
-    """What a verifier and its parts accept besides the exact answer, by the name of the option.
+def tolerances(verifiers: Iterable[Verifier]) -> frozenset[str]:
+    """What the verifiers of an answer accept besides the exact answer, by the name of the option.
 
     ``zeros`` stands for verifiers of numbers, for which 007 is 7, and ``text`` for those of choice letters, for which
     the text after the letter does not count.
     """
-    parts = list(verifier.walk())
+    parts = list(verifiers)
     options = {
         name for part in parts for name in (*TOLERANCES, "unevaluated") if option(part, name) not in (None, "wrong", 0)
     }
@@ -135,15 +135,16 @@ def changes(gold: str, tolerates: Set[str] = frozenset()) -> Iterator[tuple[str,
     from grpo_env.verifiers.answers.kinds import kind_of
 
     gold = gold.strip()
+    kind = "choice" if "text" in tolerates else kind_of(gold)
     previous = set()
-    for name, change in CHANGES["choice" if "text" in tolerates else kind_of(gold)]:
+    for name, change in CHANGES[kind]:
         text = change(gold)
         if text is None or text in previous or not (differs(text, gold) or change is _zeros_removed):
             continue
         if change is _zeros_removed and "zeros" in tolerates:
             continue
         if change in (_number_changed, _element_changed) and not tolerates.isdisjoint(TOLERANCES):
-            if number(gold) is None:
+            if kind != "number":
                 continue  # how far the value of a formula moves is not known
             text = _first_digit_changed(gold)
         previous.add(text)

@@ -287,6 +287,7 @@ def test_changed_dates_are_other_days_in_either_order_of_day_and_month(form):
 def test_changes_that_a_verifier_accepts_are_left_out():
     assert "leading zeros removed" not in dict(changes("007", frozenset(["zeros"])))
     assert dict(changes("2018", frozenset(["rel_tol"])))["a number changed"] == "3018"
+    assert dict(changes("150 km", frozenset(["rel_tol"]))) == {"a number changed": "250 km"}
     assert "a number changed" not in dict(changes("\\sqrt{7}", frozenset(["rel_tol"])))
     assert dict(changes("C. 42 cm", frozenset(["text"]))) == {"another letter": "B. 42 cm"}
     assert dict(perturbations(["4", "9"], 0, accepted=["4", "5"])) == {
