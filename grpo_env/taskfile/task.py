@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from grpo_env.core import Completion, Example, Format, Score, Verifier, score_one
 from grpo_env.errors import UsageError, nearest
-from grpo_env.registry import find, is_safe_mode, locate
+from grpo_env.registry import find, home, is_safe_mode, locate
 
 from .dataset import SplitRows, is_local, load_rows
 from .prompt import build_prompt, is_true, render
@@ -210,15 +210,18 @@ class Task:
         for section, key in with_code:
             if section.get(key) is not None:
                 section[key] = locate(section[key], self.folder)
-        for verifier in _all_verifiers(data["verifiers"]):
-            if ".py:" in (use := verifier.get("use") or ""):  # a module is found by its name
+        for name, verifier in _all_verifiers(data["verifiers"]):
+            use = verifier.get("use") or name
+            if ".py:" in use:  # a module is found by its name
                 verifier["use"] = locate(use, self.folder)
+            elif (found := home(use)) != use:
+                verifier["use"] = found
         return data
 
 
-def _all_verifiers(verifiers: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    for spec in verifiers.values():
-        yield spec
+def _all_verifiers(verifiers: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, spec in verifiers.items():
+        yield name, spec
         yield from _all_verifiers(spec.get("of") or {})
 
 
@@ -268,6 +271,16 @@ def make_task(data: Mapping[str, Any], source: str, folder: Path, overrides: Map
             if key != "total" and key not in names:
                 raise UsageError(f"{source}: cases.{index}.{key}: no verifier is called {key!r}; {nearest(key, names)}")
     return Task(spec, source, folder, verifier)
+
+
+def finds_task(name: str, task: Task) -> bool:
+    """Whether ``name`` on a command line loads this task, without overrides and files of verifiers."""
+    try:
+        found = load_task(name)
+    except UsageError:
+        return False
+    uses = [verifier.get("use") or name for name, verifier in _all_verifiers(found.spec.model_dump()["verifiers"])]
+    return found.resolved() == task.resolved() and all(home(use) == use for use in uses)
 
 
 def make_verifier(name: str, options: Mapping[str, Any], source: str, format: Format | None = None) -> Verifier:

@@ -4,6 +4,7 @@ import json
 import os
 import pickle
 import re
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -15,7 +16,7 @@ from grpo_env.core import Example, Message
 from grpo_env.docgen.task_summary import describe
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.prompt import unused_template_kwargs
-from grpo_env.taskfile.task import find_task_file, load_task, make_task, task_files
+from grpo_env.taskfile.task import find_task_file, finds_task, load_task, make_task, task_files
 from grpo_env.taskfile.yaml_file import parse_yaml
 
 GOOD = {
@@ -216,6 +217,44 @@ def test_a_task_pickles_and_its_resolved_form_loads_to_the_same_task(file, tmp_p
     again.write_text(yaml.safe_dump(task.resolved()))
     assert load_task(again).examples("train") == task.examples("train")
     assert load_task(again).verifier == task.verifier
+
+
+OWN_VERIFIER = """
+from dataclasses import dataclass
+from grpo_env import Score, Verifier, verifier
+
+@verifier("of_a_file")
+@dataclass(frozen=True)
+class OfAFile(Verifier):
+    def __call__(self, example, completion):
+        return Score(0.25)
+"""
+
+
+def test_the_resolved_form_names_the_files_of_verifiers_that_were_loaded(file, monkeypatch):
+    """So that a run started with --verifiers can be resumed, and its task evaluated, without the option."""
+    code = file.parent / "code_of_a_run.py"
+    code.write_text(OWN_VERIFIER)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    assert registry.load_file(code) == ["of_a_file"]
+    of = {"of_a_file": {}, "again": {"use": "of_a_file"}}
+    task = load_task(file, {"verifiers.own": {"use": "any_of", "of": of}})
+    resolved = task.resolved()
+    uses = [part["use"] for part in resolved["verifiers"]["own"]["of"].values()]
+    assert uses == [f"{code}:OfAFile"] * 2
+    assert not finds_task(str(file), task)
+    file.write_text(yaml.safe_dump(changed("verifiers.of_a_file", {})))
+    assert not finds_task(str(file), load_task(file))  # not without --verifiers
+    monkeypatch.delitem(registry._registered, "of_a_file")
+    monkeypatch.delitem(registry._homes, "of_a_file")
+    assert make_task(resolved, "run/task.yaml", file.parent).score(RIGHT, answer="5").part("again").value == 0.25
+
+
+def test_a_task_is_found_by_its_name_or_file_unless_it_was_overridden(file):
+    assert finds_task("gsm8k", load_task("gsm8k"))
+    assert finds_task(str(file), load_task(file))
+    assert not finds_task(str(file), load_task(file, {"verifiers.accuracy.weight": 3}))
+    assert not finds_task("sums", load_task(file))
 
 
 def test_fractions_of_one_file_are_disjoint_and_complete_and_ignore_the_order(folder):
