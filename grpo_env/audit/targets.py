@@ -15,7 +15,7 @@ from grpo_env.check.gold_completion import (
     judging,
     prompt_text,
 )
-from grpo_env.check.perturbations import differs, number, tolerances
+from grpo_env.check.perturbations import differs, may_be_one_quantity, number, tolerances
 from grpo_env.core import Completion, Example, Group, Message, Score
 from grpo_env.errors import UsageError
 from grpo_env.scoring_process import score_in_process
@@ -109,7 +109,8 @@ def _targets(task: Task, answered: Sequence[tuple[Example, str]]) -> Iterator[Ta
 def _wrong_answers(gold: str, golds: Sequence[str]) -> tuple[str, ...]:
     value = number(gold)
     nearby = [] if value is None else [str(int(value) + step) for step in (7, 12, 30, 100)]
-    wrong = [answer for answer in (*golds, *nearby, *FALLBACK_ANSWERS) if differs(answer, gold)]
+    candidates = (*golds, *nearby, *FALLBACK_ANSWERS)
+    wrong = [answer for answer in candidates if differs(answer, gold) and not may_be_one_quantity(answer, gold)]
     return tuple(dict.fromkeys(wrong))[:WRONG_ANSWERS]
 
 

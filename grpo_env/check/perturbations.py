@@ -31,6 +31,7 @@ FOR_ALL_KINDS = ("another row's", "empty")
 TOLERANCES = ("rel_tol", "abs_tol", "decimals")
 
 _NUMBER = re.compile(r"[-+]?\$?(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?%?")
+_QUANTITY = re.compile(r"([^\d\s.,+-]*)\s?([-+]?[\d,]*\.?\d+)\s?(\D*)")  # with its unit before or after it
 _LATEX_SPELLING = re.compile(r"\\(?:left|right)(?![a-z])|\\[!,;:]|\\[dt](?=frac)|[\s{}$,\\]")
 _VARIABLE = re.compile(r"^[A-Za-z]=")  # x=5 is 5
 _TUPLE = re.compile(r"\(([^()\[\]{},]+(?:,[^()\[\]{},]+)+)\)")
@@ -72,13 +73,25 @@ def another(golds: Sequence[str], index: int, tolerates: Set[str] = frozenset())
     is_tolerant = not tolerates.isdisjoint(TOLERANCES)
     order = (golds[(index + step) % len(golds)] for step in range(1, len(golds)))
     first = None
-    for count, gold in enumerate(gold for gold in order if differs(gold, golds[index])):
+    others = (gold for gold in order if differs(gold, golds[index]) and not may_be_one_quantity(gold, golds[index]))
+    for count, gold in enumerate(others):
         first = first or gold
         if _plainly_differs(gold, golds[index], is_tolerant):
             return gold
         if count == MAX_CANDIDATES:
             break
     return None if is_tolerant else first
+
+
+def may_be_one_quantity(a: str, b: str) -> bool:
+    """Whether two texts may be one quantity: 12 is accepted for 12 km, and so are 12,000 m."""
+    found = [_QUANTITY.fullmatch(text.strip()) for text in (a, b)]
+    if found[0] is None or found[1] is None:
+        return False
+    units = [f"{match[1]} {match[3]}".casefold().strip() for match in found if match]
+    if all(units) and units[0] != units[1]:
+        return True
+    return number(found[0][2]) == number(found[1][2])
 
 
 def _plainly_differs(a: str, b: str, is_tolerant: bool) -> bool:

@@ -256,6 +256,9 @@ def test_perturbations_of_a_gold_answer():
         "another row's": "7",
         "empty": "",
     }
+    quantities = {"12 km": None, "12000 m": None, "€12": None, "12.0": None, "13 km": "13 km", "5000": "5000"}
+    for other, expected in quantities.items():  # by the rules for units in docs/verdicts.md
+        assert dict(perturbations(["12 km", other], 0)).get("another row's") == expected
     assert dict(perturbations(["zero", "zero", "one"], 0)) == {"another row's": "one", "empty": ""}
     assert not differs("\\dfrac{1}{2}", "\\frac12")
     assert not differs("1,000.0", "1000")
@@ -394,6 +397,25 @@ def test_a_metric_that_ignores_some_gold_answers_is_checked_with_the_others(tmp_
     assert (finding.severity, finding.where) == ("warning", "train.jsonl, line 1")
     assert "gives full credit to any answer, without the gold answer, in 3 of 5 rows" in finding.what
     assert "4 perturbed answers" in check(task).facts["gold"]  # of two letters: another letter and none
+
+
+@pytest.mark.parametrize(
+    ("options", "lines"),
+    [
+        ({"rel_tol": "{{ tol or 0 }}"}, []),
+        ({"rel_tol": 0.01, "when": "{{ not tol }}"}, []),
+        ({"use": "pattern", "pattern": "{{ tol }}", "weight": 0}, [1, 2, 3]),  # which matches anything
+    ],
+)
+def test_an_empty_column_is_found_where_a_verifier_needs_it(tmp_path, options, lines):
+    task = mixed_task(tmp_path, {"use": "accuracy"})
+    rows = "".join(json.dumps({**row, "tol": ""}) + "\n" for row in MIXED)
+    (tmp_path / "train.jsonl").write_text(rows)
+    task = load_task(
+        task.source, {"verifiers.verdict.of.other": {"use": "accuracy", "when": "{{ kind != 'choice' }}"} | options}
+    )
+    found = [finding.where for finding in check(task).findings if finding.check == "columns"]
+    assert found == [f"train.jsonl, line {line}" for line in lines]
 
 
 @verifier("some_rows")
