@@ -16,6 +16,9 @@ from grpo_env.registry import verifier
 from .parts import Composite, Part, Unweighted, check_bounds, clip, composite_score, unscored_composite
 
 
+NO_PART = "no part is for this row (when); add one that is, or leave such rows out with dataset.filter"
+
+
 @verifier("weighted_sum")
 @dataclass(frozen=True)
 class WeightedSum(Composite):
@@ -38,7 +41,7 @@ class WeightedSum(Composite):
 
     def combine(self, scores: tuple[Score, ...], completion: Completion) -> Score:
         if all(map(is_left_out, scores)):
-            return unscored_composite(scores[0], scores)
+            return Score(None, scores[0].status, explanation=NO_PART, parts=scores)
         missing = next((score for score in scores if not score.scored and (score.weight or score.process)), None)
         if missing is not None:
             return unscored_composite(missing, scores)

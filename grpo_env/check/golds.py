@@ -24,7 +24,7 @@ from .perturbations import FOR_ALL_KINDS, changes, perturbations, tolerances
 BATCH = 256  # examples that are scored at once, for verifiers that work in batches
 NOT_AN_ANSWER = "None of these."
 FIX = "fix dataset.answer or the verifier"
-NO_TOTAL = 'fix the verifier, or say in which rows it counts (when: "{{ ... }}")'
+NO_TOTAL = "fix the verifier, or the rows in which it counts (when)"
 SHOWN = 60  # characters of an answer in a finding
 
 

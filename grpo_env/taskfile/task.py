@@ -16,7 +16,7 @@ from grpo_env.errors import UsageError, nearest
 from grpo_env.registry import find, home, is_safe_mode, locate
 
 from .dataset import SplitRows, is_local, load_rows
-from .prompt import build_prompt, is_true, render
+from .prompt import build_prompt, check_template, is_true, render
 from .row_options import RowOptions
 from .row_rules import RowCondition, RowNumber, is_template
 from .schema import SECTIONS, ScheduleSpec, Split, TaskSpec, VerifierSpec
@@ -260,6 +260,8 @@ def make_task(data: Mapping[str, Any], source: str, folder: Path, overrides: Map
     if "mixture" in data:
         raise UsageError(f"{source}: only grpo_env train takes a mixture of tasks; give one of its tasks here")
     spec = validate(TaskSpec, _with_overrides(data, overrides or {}, folder), source)
+    for key, template in _templates(spec):
+        check_template(template, f"{source}: {key}")
     parts = _parts(spec.verifiers, spec.format, source, folder, ["verifiers"])
     total = {"parts": parts, "deadline": spec.deadline}
     verifier = build_verifier(find("weighted_sum"), total, source, ["verifiers"])
@@ -362,6 +364,26 @@ def _set(data: dict[str, Any], key: str, value: Any) -> None:
         for replaced in ("generator", "arguments", "name"):
             section.pop(replaced, None)
     section[last] = value
+
+
+def _templates(spec: TaskSpec) -> Iterator[tuple[str, str]]:
+    """The templates of a task, with their keys."""
+    dataset, prompt = spec.dataset, spec.prompt
+    shots = ((f"shots.{index}.{key}", text) for index, shot in enumerate(prompt.shots) for key, text in shot)
+    found = {
+        **{f"dataset.{key}": getattr(dataset, key) for key in ("id", "answer", "filter")},
+        **{f"prompt.{key}": getattr(prompt, key) for key in ("system", "user", "text")},
+        **{f"prompt.{key}": text for key, text in shots},
+    }
+    yield from ((key, template) for key, template in found.items() if template is not None)
+    yield from _verifier_templates(spec.verifiers, "verifiers")
+
+
+def _verifier_templates(specs: Mapping[str, VerifierSpec], at: str) -> Iterator[tuple[str, str]]:
+    for name, spec in specs.items():
+        values = {"when": spec.when, "weight": spec.weight, **(spec.model_extra or {})}
+        yield from ((f"{at}.{name}.{key}", value) for key, value in values.items() if is_template(value))
+        yield from _verifier_templates(spec.of or {}, f"{at}.{name}.of")
 
 
 def _parts(

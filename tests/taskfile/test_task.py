@@ -173,6 +173,7 @@ def test_a_sum_without_any_part_for_a_row_is_unscored(folder):
     task = make_task({**changed("verifiers", parts), "metric": "math", "cases": []}, "x.yaml", folder)
     score = task.score(RIGHT, answer="5", info={"kind": "essay"})
     assert (score.value, score.status) == (None, "not_applicable")
+    assert "no part is for this row (when); add one that is, or leave" in score.explanation
 
 
 def test_what_a_row_cannot_decide_is_a_problem_of_the_row(folder):
@@ -332,6 +333,11 @@ def test_bad_gold_answers_are_errors_or_skipped(file, folder):
         ("verifiers.steps", {"use": "reasoning_steps", "target": "x"}, "verifiers.steps.target: "),
         ("verifiers.steps", {"use": "labelled_steps"}, "verifiers.steps.column: this key is required"),
         ("dataset.limit", "x" * 200, f"dataset.limit: Input should be a valid dictionary, got '{'x' * 98}…"),
+        ("prompt.user", "{{ question", "prompt.user: template line 1"),
+        ("prompt.shots", [{"user": "1", "assistant": "{% if %}"}], "prompt.shots.0.assistant: template line 1"),
+        ("dataset.answer", "{{ result }", "dataset.answer: template line 1: unexpected '}': '{{ result }'"),
+        ("dataset.filter", "{{ result = 1 }}", "; compare with =="),
+        ("verifiers.accuracy.weight", "{{ 1 1 }}", "verifiers.accuracy.weight: template line 1"),
         ("cases", [{"completion": "x", "acuracy": 1}], "cases.0.acuracy: no verifier is called"),
         ("cases", [{"accuracy": 1}], "cases.0.completion: this key is required"),
     ],
@@ -364,7 +370,6 @@ def test_a_pipe_is_no_data_set(folder):
     ("key", "value", "line"),
     [
         ("prompt.user", "{{ qestion }}", "unknown field 'qestion'; did you mean 'question'?"),
-        ("prompt.user", "{{ question", "template line 1"),
         ("prompt.user", "{{ question.nope }}", "no attribute 'nope'"),
         ("prompt.user", "{{ question.__class__.__mro__ }}", "unsafe"),
         ("prompt.user", "{{ 1/0 }}", "ZeroDivisionError"),
