@@ -285,7 +285,17 @@ LEFT_OUT = Score(None, "not_applicable", explanation="not for this row")
 """The score of a part where it does not apply."""
 
 
-def is_left_out(score: Score) -> bool:
+class Verdict(Protocol):
+    """What a ``Score`` and a score that was read from a file say of how it came about."""
+
+    @property
+    def status(self) -> str: ...
+
+    @property
+    def explanation(self) -> str: ...
+
+
+def is_left_out(score: Verdict) -> bool:
     """Whether a part was left out because a row says so."""
     return score.status == LEFT_OUT.status and score.explanation == LEFT_OUT.explanation
 

@@ -15,7 +15,6 @@ from grpo_env.registry import verifier
 
 from .parts import Composite, Part, Unweighted, check_bounds, clip, composite_score, unscored_composite
 
-
 NO_PART = "no part is for this row (when); add one that is, or leave such rows out with dataset.filter"
 
 
