@@ -115,7 +115,12 @@ class Task:
         return self.spec.train
 
     def rows(self, split: Split, limit: int | None = None) -> SplitRows:
-        """The first ``limit`` rows of a split that ``dataset.filter`` keeps. Raises ``UsageError``."""
+        """The first ``limit`` rows of a split that ``dataset.filter`` keeps.
+
+        Raises ``UsageError``, and ``ValueError`` for a limit below 0.
+        """
+        if limit is not None and limit < 0:
+            raise ValueError(f"limit is a number of rows, at least 0, not {limit}")
 
         def keep(row: Mapping[str, Any], place: str) -> bool:
             template = self.spec.dataset.filter
@@ -130,7 +135,8 @@ class Task:
         """The examples of a split, from its first ``limit`` rows.
 
         ``report`` is called with a line about the rows that ``dataset.filter`` leaves out, if there are any. Raises
-        ``UsageError`` for missing columns, an empty split and gold answers that cannot be parsed.
+        ``UsageError`` for missing columns, an empty split and gold answers that cannot be parsed, and ``ValueError``
+        for a limit below 0.
         """
         split_rows = self.rows(split, limit)
         if split_rows.filter_line is not None:
@@ -181,9 +187,14 @@ class Task:
     def score(
         self, completion: str | Completion, *, answer: str | None = None, info: Mapping[str, Any] | None = None
     ) -> Score:
-        """Score one completion against a gold answer. Never raises because of the completion's text."""
+        """Score one completion against a gold answer. Never raises because of the completion's text.
+
+        ``info`` holds the columns of its row. Raises ``TypeError`` for a completion or gold answer that is not a text.
+        """
         if isinstance(completion, str):
             completion = Completion(completion, prefill=self.format.prefill)
+        if not isinstance(completion, Completion):
+            raise TypeError(f"a completion is a text or a Completion, not {completion!r:.100}")
         return score_one(self.verifier, Example("", answer=answer, info=info or {}), completion)
 
     def step_ends(

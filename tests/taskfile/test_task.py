@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from grpo_env import registry
+from grpo_env import registry, score_groups
 from grpo_env.check import failed_cases
 from grpo_env.core import Example, Message
 from grpo_env.docgen.task_summary import describe
@@ -166,6 +166,20 @@ def test_a_row_decides_which_parts_count_and_with_what_weight(folder, info, gold
     assert score.value == total
     assert {part.name: part.value for part in score.parts} == values
     assert task.verifier.problem(Example("", (), gold, info)) is None
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda task: task.score(RIGHT, answer=5), TypeError, "a gold answer is a text, such as '5', not 5"),
+        (lambda task: task.score(5, answer="5"), TypeError, "a completion is a text or a Completion, not 5"),
+        (lambda task: task.examples("train", limit=-1), ValueError, "at least 0, not -1"),
+        (lambda task: score_groups(task, []), TypeError, "takes a verifier, such as task.verifier, not a Task"),
+    ],
+)
+def test_wrong_arguments_raise(file, call, error, message):
+    with pytest.raises(error, match=message):
+        call(load_task(file))
 
 
 def test_a_sum_without_any_part_for_a_row_is_unscored(folder):
@@ -333,6 +347,7 @@ def test_bad_gold_answers_are_errors_or_skipped(file, folder):
         ("verifiers.steps", {"use": "reasoning_steps", "target": "x"}, "verifiers.steps.target: "),
         ("verifiers.steps", {"use": "labelled_steps"}, "verifiers.steps.column: this key is required"),
         ("dataset.limit", "x" * 200, f"dataset.limit: Input should be a valid dictionary, got '{'x' * 98}…"),
+        ("dataset.limit", {"train": -1}, "dataset.limit.train: Input should be greater than or equal to 0"),
         ("prompt.user", "{{ question", "prompt.user: template line 1"),
         ("prompt.shots", [{"user": "1", "assistant": "{% if %}"}], "prompt.shots.0.assistant: template line 1"),
         ("dataset.answer", "{{ result }", "dataset.answer: template line 1: unexpected '}': '{{ result }'"),
