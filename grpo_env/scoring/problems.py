@@ -1,29 +1,42 @@
-"""Says on the console why rows were rejected."""
+"""Says on the console why rows were rejected, and which groups were scored in pieces."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from rich.console import Console
 
+from grpo_env.plural import counted
+
 from .input_file import InputFile
-from .job import Reject
+from .job import ChunkResult
 
 MAX_PRINTED = 10  # different ones
 
 
 class Problems:
-    """Prints each problem of the rows of ``files`` with the first row that has it, and at the end how many more do."""
+    """Prints each problem of the rows of ``files`` with the first row that has it, and at the end how many more do.
+
+    Also prints how many groups have rows that are not adjacent, of those that it was given.
+    """
 
     def __init__(self, files: Sequence[InputFile], console: Console) -> None:
         self._places = {file.name: file.place for file in files}
         self._console = console
         self._repeated = Counter[str]()
+        self._groups = set[int]()  # hashes, as keys may be long
+        self._last: tuple[str, str] | None = None
+        self._in_pieces: dict[tuple[str, str], None] = {}
 
-    def add(self, rejects: Iterable[Reject]) -> None:
-        """Print the problems that are new."""
-        for reject in rejects:
+    def add(self, result: ChunkResult) -> None:
+        """Print the problems that are new in the next chunk."""
+        for group in result.groups:
+            if group != self._last and hash(group) in self._groups:
+                self._in_pieces[group] = None
+            self._groups.add(hash(group))
+            self._last = group
+        for reject in result.rejects:
             if reject.problem in self._repeated:
                 self._repeated[reject.problem] += 1
             elif len(self._repeated) < MAX_PRINTED:
@@ -35,6 +48,12 @@ class Problems:
         for problem, more in self._repeated.items():
             if more:
                 self._print(f"{more:,} more {'rows' if more > 1 else 'row'}: {problem}")
+        if self._in_pieces:
+            file, key = next(iter(self._in_pieces))
+            self._print(
+                f"{counted(len(self._in_pieces), 'group')} with rows that are not adjacent, such as {key!r:.60} in "
+                f"{file}: each piece was scored as a group; sort the rows by their group and score again"
+            )
 
     def _print(self, line: str) -> None:
         self._console.print(line, markup=False, style="yellow", soft_wrap=True)
