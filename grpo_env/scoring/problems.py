@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 
 from grpo_env.plural import counted
 
 from .input_file import InputFile
-from .job import ChunkResult
+from .job import Reject
 
 MAX_PRINTED = 10  # different ones
 
@@ -18,7 +18,7 @@ MAX_PRINTED = 10  # different ones
 class Problems:
     """Prints each problem of the rows of ``files`` with the first row that has it, and at the end how many more do.
 
-    Also prints how many groups have rows that are not adjacent, of those that it was given.
+    Prints also how many of the groups that were added have rows that are not adjacent.
     """
 
     def __init__(self, files: Sequence[InputFile], console: Console) -> None:
@@ -29,14 +29,17 @@ class Problems:
         self._last: tuple[str, str] | None = None
         self._in_pieces: dict[tuple[str, str], None] = {}
 
-    def add(self, result: ChunkResult) -> None:
-        """Print the problems that are new in the next chunk."""
-        for group in result.groups:
+    def add_groups(self, groups: Iterable[tuple[str, str]]) -> None:
+        """Count groups (file and key), in the order of their rows, that were added before and have ended since."""
+        for group in groups:
             if group != self._last and hash(group) in self._groups:
                 self._in_pieces[group] = None
             self._groups.add(hash(group))
             self._last = group
-        for reject in result.rejects:
+
+    def add(self, rejects: Iterable[Reject]) -> None:
+        """Print the problems that are new."""
+        for reject in rejects:
             if reject.problem in self._repeated:
                 self._repeated[reject.problem] += 1
             elif len(self._repeated) < MAX_PRINTED:

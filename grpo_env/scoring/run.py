@@ -165,7 +165,8 @@ def _score_rest(
     with progress(None if size is None else size - size_before, console) as advance, closing(results):
         for result in results:
             output.add(result)
-            problems.add(result)
+            problems.add(result.rejects)
+            problems.add_groups(result.groups)
             advance(result.size, result.summary.completions)
     problems.end()
 

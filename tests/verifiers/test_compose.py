@@ -141,6 +141,8 @@ def test_the_parts_of_a_composite_that_is_not_run_have_its_status() -> None:
     inner = WeightedSum((Part("metric", Fixed(1.0)),))
     closed = total(Part("g", Fixed(0.0)), Part("inner", inner, when="g")).part("metric")
     assert (closed.value, closed.explanation) == (0.0, "the gate g is closed")
+    passed = FirstOf((Part("g", Fixed(0.0)), Part("inner", inner)))(EXAMPLE, TEXT).part("metric")
+    assert (passed.value, passed.explanation) == (None, "not run: g decided")
     left_out = total(Part("g", Fixed(0.0)), Part("inner", inner, applies=lambda example: False)).part("metric")
     assert (left_out.value, left_out.explanation) == (None, "not for this row")
 
