@@ -55,7 +55,10 @@ class _Check:
     findings: list[Finding] = field(default_factory=list)
     totals: set[float] = field(default_factory=set)
     unscored: dict[int, Score] = field(default_factory=dict)
-    """The totals that are unscored, by the index of their example; not those of a metric that is unscored itself."""
+    """The totals that are unscored, by the index of their example; not those of a metric that is unscored itself.
+
+    Without an environment: what judges an episode cannot score the one text that is written here.
+    """
     without_credit: int = 0
     judged: set[int] = field(default_factory=set)
     """The indices of the examples that the metric judges."""
@@ -156,7 +159,7 @@ class _Check:
             part = score.part(self.task.metric)
             if score.value is not None:
                 self.totals.add(round(score.value, 6))
-            elif part.value is not None or is_left_out(part):
+            elif self.task.spec.environment is None and (part.value is not None or is_left_out(part)):
                 self.unscored[index] = score
             if is_left_out(part):
                 continue
