@@ -16,11 +16,13 @@ from grpo_env.core import (
     Completion,
     Example,
     Format,
+    Group,
     GroupVerifier,
     Message,
     Score,
     StepScore,
     Verifier,
+    score_groups,
 )
 from grpo_env.registry import verifier
 
@@ -37,6 +39,7 @@ __all__ = [
     "Completion",
     "Example",
     "Format",
+    "Group",
     "GroupVerifier",
     "Message",
     "Score",
@@ -45,6 +48,7 @@ __all__ = [
     "Verifier",
     "final_answer",
     "load_task",
+    "score_groups",
     "train",
     "verifier",
 ]

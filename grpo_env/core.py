@@ -56,6 +56,8 @@ class Example:
 
     ``answer`` is the gold answer. ``info`` holds the columns of the source row, for verifiers that need more.
     ``chat_template_kwargs`` are variables for the model's chat template. ``place`` says where the row is, for messages.
+
+    Raises ``TypeError`` for a gold answer that is not a text.
     """
 
     id: str
@@ -64,6 +66,10 @@ class Example:
     info: Mapping[str, Any] = field(default_factory=dict)
     chat_template_kwargs: Mapping[str, Any] = field(default_factory=dict)
     place: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.answer, str | None):
+            raise TypeError(f"a gold answer is a text, such as {str(self.answer)!r}, not {self.answer!r}")
 
     @property
     def name(self) -> str:
@@ -285,7 +291,17 @@ LEFT_OUT = Score(None, "not_applicable", explanation="not for this row")
 """The score of a part where it does not apply."""
 
 
-def is_left_out(score: Score) -> bool:
+class Verdict(Protocol):
+    """What a ``Score`` and a score that was read from a file say of how it came about."""
+
+    @property
+    def status(self) -> str: ...
+
+    @property
+    def explanation(self) -> str: ...
+
+
+def is_left_out(score: Verdict) -> bool:
     """Whether a part was left out because a row says so."""
     return score.status == LEFT_OUT.status and score.explanation == LEFT_OUT.explanation
 
@@ -424,8 +440,11 @@ def score_one(verifier: Verifier, example: Example, completion: Completion, name
 def score_groups(verifier: Verifier, groups: Sequence[Group], name: str | None = "total") -> list[list[Score]]:
     """The scores of many completions in the shape of ``groups``, called ``name``; ``None`` leaves their names alone.
 
-    Catches everything that a verifier raises: those completions are unscored, with status ``error``.
+    Catches everything that a verifier raises: those completions are unscored, with status ``error``. Raises
+    ``TypeError`` for what is not a verifier, such as a task, whose verifier is ``task.verifier``.
     """
+    if not isinstance(verifier, Verifier):
+        raise TypeError(f"score_groups takes a verifier, such as task.verifier, not a {type(verifier).__name__}")
     try:
         rows = verifier.score_groups(groups) if _watch is None else _watch.score_groups(verifier, groups)
     except Exception as error:

@@ -67,6 +67,7 @@ BUILT_IN: dict[str, str] = {
 }
 
 _registered: dict[str, type[Verifier]] = {}
+_homes: dict[str, str] = {}  # FILE.py:Class of those that a file registers
 
 
 def verifier(name: str) -> Callable[[V], V]:
@@ -118,7 +119,18 @@ def load_file(file: Path) -> list[str]:
     registered = sorted(name for name, cls in _registered.items() if cls.__module__ == module)
     if not registered:
         raise UsageError(f'{file}: registers no verifier; decorate a class with @verifier("NAME")')
+    for name in registered:
+        if getattr(sys.modules[module], _registered[name].__name__, None) is _registered[name]:
+            _homes[name] = f"{file.absolute()}:{_registered[name].__name__}"
     return registered
+
+
+def home(name: str) -> str:
+    """``FILE.py:Class`` for the name of a verifier in a file that was loaded, which other processes find by it.
+
+    Other names stay as they are.
+    """
+    return _homes.get(name, name)
 
 
 def _import_file(file: Path) -> str:

@@ -15,6 +15,8 @@ from grpo_env.registry import verifier
 
 from .parts import Composite, Part, Unweighted, check_bounds, clip, composite_score, unscored_composite
 
+NO_PART = "no part is for this row (when); add one that is, or leave such rows out with dataset.filter"
+
 
 @verifier("weighted_sum")
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class WeightedSum(Composite):
 
     def combine(self, scores: tuple[Score, ...], completion: Completion) -> Score:
         if all(map(is_left_out, scores)):
-            return unscored_composite(scores[0], scores)
+            return Score(None, scores[0].status, explanation=NO_PART, parts=scores)
         missing = next((score for score in scores if not score.scored and (score.weight or score.process)), None)
         if missing is not None:
             return unscored_composite(missing, scores)
@@ -172,7 +174,7 @@ class FirstOf(Unweighted):
             rows = part.score_some(groups, [[not name for name in names] for names in deciders])
             columns.append(
                 [
-                    [score or part.label(_not_run(name)) for score, name in zip(scores, names, strict=True)]
+                    [score or part.not_run(_decided(name)) for score, name in zip(scores, names, strict=True)]
                     for scores, names in zip(rows, deciders, strict=True)
                 ]
             )
@@ -252,7 +254,7 @@ class Appeal(Unweighted):
         verdicts = first.score(groups, None)
         appealed = second.score_some(groups, [self._appeals(scores) for scores in verdicts])
         asked = [
-            [reply or second.label(_not_asked(score)) for reply, score in zip(replies, scores, strict=True)]
+            [reply or second.not_run(_not_asked(score)) for reply, score in zip(replies, scores, strict=True)]
             for replies, scores in zip(appealed, verdicts, strict=True)
         ]
         return [verdicts, asked]
@@ -292,7 +294,7 @@ def _refuse_gates(composite: str, parts: Sequence[Part]) -> None:
             )
 
 
-def _not_run(decider: str) -> Score:
+def _decided(decider: str) -> Score:
     return Score(None, "not_applicable", explanation=f"not run: {decider} decided")
 
 

@@ -95,7 +95,7 @@ class Part:
         applies = [self.applies is None or self.applies(group.example) for group in groups]
         some_gates = None if gates is None else list(compress(gates, applies))
         scores = iter(self._score(list(compress(groups, applies)), some_gates))
-        left_out = LEFT_OUT.relabel(name=self.name, weight=0.0, process=0.0)
+        left_out = self.not_run(LEFT_OUT).relabel(weight=0.0, process=0.0)
         return [
             self._weighed(group.example, next(scores)) if runs else [left_out] * len(group.completions)
             for group, runs in zip(groups, applies, strict=True)
@@ -111,7 +111,7 @@ class Part:
             return [[self.label(self._adjust(score)) for score in scores] for scores in rows]
         some = self.score_some(groups, [[_is_open(gate) for gate in row] for row in gates])
         return [
-            [self.label(_closed(gate)) if score is None else score for score, gate in zip(scores, row, strict=True)]
+            [self.not_run(_closed(gate)) if score is None else score for score, gate in zip(scores, row, strict=True)]
             for scores, row in zip(some, gates, strict=True)
         ]
 
@@ -142,6 +142,11 @@ class Part:
         if score.status in self.statuses:
             score = replace(score, value=self.statuses[score.status])
         return score if self.clip is None else clip(score, self.clip)
+
+    def not_run(self, score: Score) -> Score:
+        """The score of this part, and of the parts that it is composed of, where it is not run."""
+        parts = getattr(self.verifier, "parts", ())
+        return self.label(replace(score, parts=tuple(part.not_run(score) for part in parts)) if parts else score)
 
     def label(self, score: Score) -> Score:
         """The score with this part's name and weights."""

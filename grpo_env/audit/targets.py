@@ -12,9 +12,10 @@ from grpo_env.check.gold_completion import (
     gold_answer,
     gold_reasoning,
     gold_text,
+    judging,
     prompt_text,
 )
-from grpo_env.check.perturbations import differs, number, tolerances
+from grpo_env.check.perturbations import differs, may_be_one_quantity, number, tolerances
 from grpo_env.core import Completion, Example, Group, Message, Score
 from grpo_env.errors import UsageError
 from grpo_env.scoring_process import score_in_process
@@ -87,7 +88,6 @@ def _targets(task: Task, answered: Sequence[tuple[Example, str]]) -> Iterator[Ta
     template = CompletionTemplate(task.format)
     golds = list(dict.fromkeys(gold for _, gold in answered))
     most_common = Counter(gold for _, gold in answered).most_common(1)[0][0] if answered else ""
-    tolerates = tolerances(task.verifier)
     for index, (example, gold) in enumerate(answered):
         start = index % len(golds)
         prompt = prompt_text(example)
@@ -102,14 +102,15 @@ def _targets(task: Task, answered: Sequence[tuple[Example, str]]) -> Iterator[Ta
             most_common=most_common,
             reasoning=reasoning,
             gold_completion=gold_text(task, example, gold),
-            tolerates=tolerates,
+            tolerates=tolerances(judging(task.verifier, example)),
         )
 
 
 def _wrong_answers(gold: str, golds: Sequence[str]) -> tuple[str, ...]:
     value = number(gold)
     nearby = [] if value is None else [str(int(value) + step) for step in (7, 12, 30, 100)]
-    wrong = [answer for answer in (*golds, *nearby, *FALLBACK_ANSWERS) if differs(answer, gold)]
+    candidates = (*golds, *nearby, *FALLBACK_ANSWERS)
+    wrong = [answer for answer in candidates if differs(answer, gold) and not may_be_one_quantity(answer, gold)]
     return tuple(dict.fromkeys(wrong))[:WRONG_ANSWERS]
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from grpo_env.control_tokens import without_control_tokens
-from grpo_env.core import Example, Message
+from grpo_env.core import Example, Format, Message
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.dataset import SplitRows
-from grpo_env.taskfile.prompt import prompt_ids
-from grpo_env.taskfile.schema import Split
+from grpo_env.taskfile.prompt import is_true, prompt_ids, render
+from grpo_env.taskfile.row_rules import is_template
+from grpo_env.taskfile.schema import Split, VerifierSpec
 from grpo_env.taskfile.task import Task
 
 from .findings import Finding, error, warning
@@ -24,23 +25,49 @@ MAX_COLUMNS = 20
 def columns(task: Task, rows: Mapping[Split, SplitRows], said: Collection[str]) -> tuple[str, list[Finding]]:
     """List the columns, those that the task uses marked ``*``; a used column that is empty in a row is a finding.
 
-    Of the rows whose places are in ``said`` there is a finding already.
+    Of the rows whose places are in ``said`` there is a finding already. An empty value in ``filter`` or ``when`` is a
+    decision, and no finding.
     """
-    spec = "\n".join(_texts(task.spec.model_dump(include={"dataset", "prompt", "verifiers"})))
     names = list(dict.fromkeys(name for split_rows in rows.values() for name in split_rows.rows[0]))
-    used = [name for name in names if re.search(rf"\b{re.escape(name)}\b", spec)]
+    used = _named(names, task.spec.model_dump(include={"dataset", "prompt", "verifiers"}))
+    everywhere = _named(names, task.spec.model_dump(include={"dataset": {"id", "answer"}, "prompt": True}))
     findings = [
         warning("columns", place, f"column {name!r} is empty", "fill it, or remove the row")
         for split_rows in rows.values()
         for place, row in zip(split_rows.places, split_rows.rows, strict=True)
-        for name in used
-        if place not in said
-        and name in row
-        and (row[name] is None or (isinstance(row[name], str) and not row[name].strip()))
+        if place not in said and (empty := [name for name in used if name in row and _is_empty(row[name])])
+        for name in empty
+        if name in everywhere or name in _needed(empty, task.spec.verifiers, row, task.format)
     ]
     listed = [f"{name}*" if name in used else name for name in names[:MAX_COLUMNS]]
     more = f" and {len(names) - MAX_COLUMNS} more" if len(names) > MAX_COLUMNS else ""
     return f"{', '.join(listed)}{more} (* used)", findings
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def _named(names: Iterable[str], spec: Any) -> list[str]:
+    """The columns that the texts in a part of the task file name."""
+    text = "\n".join(_texts(spec))
+    return [name for name in names if re.search(rf"\b{re.escape(name)}\b", text)]
+
+
+def _needed(
+    empty: Sequence[str], verifiers: Mapping[str, VerifierSpec], row: Mapping[str, Any], format: Format
+) -> Iterator[str]:
+    """The empty columns of a row that the options of its verifiers need.
+
+    A template that writes something without them, such as ``{{ tolerance or 0 }}``, does not need them.
+    """
+    for name, spec in verifiers.items():
+        if is_template(spec.when) and not is_true(spec.when, row, format, name):
+            continue
+        yield from _needed(empty, spec.of or {}, row, format)
+        for value in (spec.model_extra or {}).values():
+            if not is_template(value) or render(value, row, format, name).strip() in ("", "None"):
+                yield from _named(empty, [value])
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from grpo_env.core import Completion, Example, Finish, Format, Group, Verifier
+from grpo_env.errors import UsageError
 from grpo_env.scoring_process import score_in_process
 from grpo_env.taskfile.row_options import RowOptions
 from grpo_env.taskfile.task import Task
@@ -59,7 +61,7 @@ def gold_answer(task: Task, example: Example) -> str | None:
     gold = example.answer
     if gold is None or not gold.strip() or _are_rules(task.metric_verifier):
         return None
-    mode = _golds(task)
+    mode = _golds(task, example)
     if mode != "one":
         golds = accepted_answers(task, example)
         return golds[0] if mode == "any" else ", ".join(golds)
@@ -83,6 +85,22 @@ def verifier_name(verifier: Verifier) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
 
 
+def judging(verifier: Verifier, example: Example) -> Iterator[Verifier]:
+    """The verifier and its parts that judge an example, with the options of its row.
+
+    Parts are left out that the row leaves out (``when``), and those that cannot read its gold answer.
+    """
+    if isinstance(verifier, RowOptions):
+        try:
+            verifier = verifier.verifier_of(example)
+        except UsageError:  # which leaves the example unscored
+            return
+    yield verifier
+    for part in getattr(verifier, "parts", ()):
+        if (part.applies is None or part.applies(example)) and part.verifier.problem(example) is None:
+            yield from judging(part.verifier, example)
+
+
 def option(verifier: Verifier, name: str, default: Any = None) -> Any:
     """An option of a verifier, or the template of it that the row fills; ``default`` if it has no such option."""
     if isinstance(verifier, RowOptions):
@@ -92,13 +110,13 @@ def option(verifier: Verifier, name: str, default: Any = None) -> Any:
 
 def accepted_answers(task: Task, example: Example) -> list[str]:
     """The gold answers of an example that has several (``golds: any`` or ``all``), else none."""
-    if _golds(task) == "one" or example.answer is None:
+    if _golds(task, example) == "one" or example.answer is None:
         return []
     return [str(answer) for answer in json.loads(example.answer, parse_float=str)]
 
 
-def _golds(task: Task) -> str:
-    modes = (option(verifier, "golds", "one") for verifier in task.verifier.walk())
+def _golds(task: Task, example: Example) -> str:
+    modes = (option(verifier, "golds", "one") for verifier in judging(task.verifier, example))
     return next((mode for mode in modes if mode != "one"), "one")
 
 
@@ -132,7 +150,7 @@ def gold_reasoning(task: Task, example: Example, gold: str) -> str:
     A worked solution is the longest text column that contains the gold answer and is not part of the prompt; of a
     response in the task's tags, what stands in the reasoning block.
     """
-    for verifier in task.verifier.walk():
+    for verifier in judging(task.verifier, example):
         column = option(verifier, "expected")
         if isinstance(column, str) and isinstance(example.info.get(column), list | tuple):
             return "\n".join(map(str, example.info[column]))

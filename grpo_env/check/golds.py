@@ -11,12 +11,20 @@ from grpo_env.scoring_process import score_in_process
 from grpo_env.taskfile.task import Task
 
 from .findings import Finding, error, short, warning
-from .gold_completion import NEUTRAL_REASONING, CompletionTemplate, accepted_answers, gold_text
+from .gold_completion import (
+    NEUTRAL_REASONING,
+    CompletionTemplate,
+    accepted_answers,
+    gold_text,
+    judging,
+    verifier_name,
+)
 from .perturbations import FOR_ALL_KINDS, changes, perturbations, tolerances
 
 BATCH = 256  # examples that are scored at once, for verifiers that work in batches
 NOT_AN_ANSWER = "None of these."
 FIX = "fix dataset.answer or the verifier"
+NO_TOTAL = "fix the verifier, or the rows in which it counts (when)"
 SHOWN = 60  # characters of an answer in a finding
 
 
@@ -24,7 +32,7 @@ def check_golds(task: Task, examples: Sequence[Example], golds: Sequence[str]) -
     """Check that gold answers in the task's format get full credit from the metric, and perturbed ones none."""
     check = _Check(task, examples, golds)
     check.run()
-    return check.fact, [*check.findings, *check.partial_credit()]
+    return check.fact, [*check.findings, *check.partial_credit(), *check.without_total()]
 
 
 @dataclass
@@ -46,9 +54,17 @@ class _Check:
     golds: Sequence[str]
     findings: list[Finding] = field(default_factory=list)
     totals: set[float] = field(default_factory=set)
+    unscored: dict[int, Score] = field(default_factory=dict)
+    """The totals that are unscored, by the index of their example; not those of a metric that is unscored itself.
+
+    Without an environment: what judges an episode cannot score the one text that is written here.
+    """
     without_credit: int = 0
+    judged: set[int] = field(default_factory=set)
+    """The indices of the examples that the metric judges."""
     perturbed: dict[str, _Perturbed] = field(default_factory=lambda: defaultdict(_Perturbed))
-    ignores_golds: bool = False
+    ignoring: dict[tuple[str, ...], list[int]] = field(default_factory=dict)
+    """For the verifiers that judge examples: the indices of these if they ignore the gold answers, else none."""
 
     @property
     def fact(self) -> str:
@@ -57,8 +73,12 @@ class _Check:
         if len(self.totals) > 1:
             spread += f" to {max(self.totals):g}"
         golds = f"{len(self.golds):,} answers in the task's format: {self.without_credit:,} without full credit from "
-        golds += f"{self.task.metric}; total {spread}\n"
-        if self.ignores_golds:
+        golds += f"{self.task.metric}; total {spread}"
+        golds += f"; {len(self.unscored):,} without a total" if self.unscored else ""
+        if len(self.judged) < len(self.golds):
+            golds += f"\n{self.task.metric} judges {len(self.judged):,} of them (when)"
+        golds += "\n"
+        if self.judged and self.judged == self.not_compared:
             return f"{golds}perturbed answers: not scored, as {self.task.metric} does not compare with the gold answer"
         count = sum(answers.count for answers in self.perturbed.values())
         with_credit = sum(answers.with_credit for answers in self.perturbed.values())
@@ -67,18 +87,39 @@ class _Check:
         credit = f"{with_credit:,} with credit" + (f", {partial:,} of them with part of it" if partial else "")
         return f"{golds}{count:,} perturbed answers ({', '.join(names)}): {credit}"
 
+    @property
+    def not_compared(self) -> set[int]:
+        """The indices of the examples whose gold answers are ignored."""
+        return {index for indices in self.ignoring.values() for index in indices}
+
     def run(self) -> None:
         """Score all answers."""
-        self.ignores_golds = self._ignores_golds()
-        if self.ignores_golds:
-            what = f"{self.task.metric} gives full credit to any answer, without the gold answer"
-            fix = "choose a metric that compares, unless there are no wrong answers"
-            self.findings.append(warning("gold", "metric", what, fix))
         for start in range(0, len(self.examples), BATCH):
             indices = range(start, min(start + BATCH, len(self.examples)))
             self._score_golds(indices)
-            if not self.ignores_golds:
-                self._score_perturbed(indices)
+            self._score_perturbed([index for index in indices if index in self.judged and self._compares(index)])
+        if ignored := sorted(self.not_compared):
+            some = len(ignored) < len(self.judged)
+            what = f"{self.task.metric} gives full credit to any answer, without the gold answer"
+            what += f", in {len(ignored):,} of {len(self.judged):,} rows" if some else ""
+            fix = "choose a metric that compares, unless there are no wrong answers"
+            where = self.examples[ignored[0]].name if some else "metric"
+            self.findings.append(warning("gold", where, what, fix))
+
+    def without_total(self) -> Iterator[Finding]:
+        """A finding for each reason why the reward of gold answers is unscored.
+
+        An error if they are more than ``max_unscored_fraction``, so that training would stop.
+        """
+        if not self.unscored:
+            return
+        from grpo_env.trainer.config import TrainConfig
+
+        allowed = TrainConfig.from_mapping(self.task.defaults, f"{self.task.source}: train").max_unscored_fraction
+        finding = error if len(self.unscored) > allowed * len(self.golds) else warning
+        for index, total in self.unscored.items():
+            what = f"the reward of the gold answer is unscored [{total.status}]: {total.explanation}"
+            yield finding("gold", self.examples[index].name, what, NO_TOTAL, total.explanation)
 
     def partial_credit(self) -> Iterator[Finding]:
         """A warning for each kind of perturbed answers that get part of the credit."""
@@ -90,16 +131,23 @@ class _Check:
                 fix = f"if {self.task.metric} is meant to give partial credit, say partial_credit: true in the task"
                 yield warning("gold", "gold answers", f"{what}: {answers.example}", fix)
 
-    def _ignores_golds(self) -> bool:
-        """Whether the metric gives full credit to the first example's gold answer and to all changes of it alike.
+    def _compares(self, index: int) -> bool:
+        """Whether the verifiers that judge an example compare with its gold answer.
 
-        The example has no gold answer then. (``countdown`` needs none: it knows right and wrong by other columns.)
+        They do not if they give full credit to the answer, to all changes of it and to what is no answer, in an example
+        without a gold answer. (``countdown`` needs none: it knows right and wrong by other columns.) The first example
+        of the same verifiers decides.
         """
-        template, example = CompletionTemplate(self.task.format), replace(self.examples[0], answer=None)
-        texts = [self.golds[0], *(text for _, text in changes(self.golds[0])), NOT_AN_ANSWER]
-        completions = [template.completion(template.text(NEUTRAL_REASONING, text)) for text in texts]
-        (scores,) = self._metric_scores([Group(example, completions)])
-        return all(score.value == 1 for score in scores)
+        verifiers = tuple(map(verifier_name, judging(self.task.metric_verifier, self.examples[index])))
+        if verifiers not in self.ignoring:
+            template, example = CompletionTemplate(self.task.format), replace(self.examples[index], answer=None)
+            texts = [self.golds[index], *(text for _, text in changes(self.golds[index])), NOT_AN_ANSWER]
+            completions = [template.completion(template.text(NEUTRAL_REASONING, text)) for text in texts]
+            (scores,) = self._metric_scores([Group(example, completions)])
+            self.ignoring[verifiers] = [index] if all(score.value == 1 for score in scores) else []
+        elif self.ignoring[verifiers]:
+            self.ignoring[verifiers].append(index)
+        return not self.ignoring[verifiers]
 
     def _score_golds(self, indices: range) -> None:
         template = CompletionTemplate(self.task.format)
@@ -108,32 +156,27 @@ class _Check:
             text = gold_text(self.task, self.examples[index], self.golds[index])
             groups.append(Group(self.examples[index], [template.completion(text)]))
         for index, (score,) in zip(indices, score_in_process(self.task.verifier, groups), strict=True):
+            part = score.part(self.task.metric)
             if score.value is not None:
                 self.totals.add(round(score.value, 6))
-            part = score.part(self.task.metric)
+            elif self.task.spec.environment is None and (part.value is not None or is_left_out(part)):
+                self.unscored[index] = score
             if is_left_out(part):
                 continue
+            self.judged.add(index)
             if part.value is None or part.value < 1:
                 self.without_credit += 1
                 what = f"the gold answer {short(self.golds[index], SHOWN)!r} gets {self.task.metric} {part.value} "
                 what += f"[{part.status}]" + (f": {part.explanation}" if part.explanation else "")
                 self.findings.append(error("gold", self.examples[index].name, what, FIX, _cause(part)))
 
-    def _score_perturbed(self, indices: range) -> None:
-        template, tolerates = CompletionTemplate(self.task.format), tolerances(self.task.metric_verifier)
-        cases = [
-            (index, name, text)
-            for index in indices
-            for name, text in perturbations(
-                self.golds, index, accepted_answers(self.task, self.examples[index]), tolerates
-            )
-        ]
+    def _score_perturbed(self, indices: Sequence[int]) -> None:
+        template = CompletionTemplate(self.task.format)
+        cases = [(index, name, text) for index in indices for name, text in self._perturbations(index)]
         groups = [
             Group(self.examples[index], [template.completion(template.text("", text))]) for index, _, text in cases
         ]
         for (index, name, text), (score,) in zip(cases, self._metric_scores(groups), strict=True):
-            if is_left_out(score):
-                continue
             self.perturbed[name].count += 1
             if score.status == "bad_gold":
                 self._add_unreadable(index, score)
@@ -141,6 +184,11 @@ class _Check:
                 self._add_unscored(index, text, score)
             elif score.value > 0:
                 self._add_credit(index, name, text, score)
+
+    def _perturbations(self, index: int) -> Iterator[tuple[str, str]]:
+        example = self.examples[index]
+        tolerates = tolerances(judging(self.task.metric_verifier, example))
+        return perturbations(self.golds, index, accepted_answers(self.task, example), tolerates)
 
     def _metric_scores(self, groups: Sequence[Group]) -> list[list[Score]]:
         """The metric's scores, without running the other parts of the reward."""

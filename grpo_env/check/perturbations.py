@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,7 @@ FOR_ALL_KINDS = ("another row's", "empty")
 TOLERANCES = ("rel_tol", "abs_tol", "decimals")
 
 _NUMBER = re.compile(r"[-+]?\$?(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?%?")
+_QUANTITY = re.compile(r"([^\d\s.,+-]*)\s?([-+]?[\d,]*\.?\d+)\s?(\D*)")  # with its unit before or after it
 _LATEX_SPELLING = re.compile(r"\\(?:left|right)(?![a-z])|\\[!,;:]|\\[dt](?=frac)|[\s{}$,\\]")
 _VARIABLE = re.compile(r"^[A-Za-z]=")  # x=5 is 5
 _TUPLE = re.compile(r"\(([^()\[\]{},]+(?:,[^()\[\]{},]+)+)\)")
@@ -72,13 +73,25 @@ def another(golds: Sequence[str], index: int, tolerates: Set[str] = frozenset())
     is_tolerant = not tolerates.isdisjoint(TOLERANCES)
     order = (golds[(index + step) % len(golds)] for step in range(1, len(golds)))
     first = None
-    for count, gold in enumerate(gold for gold in order if differs(gold, golds[index])):
+    others = (gold for gold in order if differs(gold, golds[index]) and not may_be_one_quantity(gold, golds[index]))
+    for count, gold in enumerate(others):
         first = first or gold
         if _plainly_differs(gold, golds[index], is_tolerant):
             return gold
         if count == MAX_CANDIDATES:
             break
     return None if is_tolerant else first
+
+
+def may_be_one_quantity(a: str, b: str) -> bool:
+    """Whether two texts may be one quantity: 12 is accepted for 12 km, and so are 12,000 m."""
+    found = [_QUANTITY.fullmatch(text.strip()) for text in (a, b)]
+    if found[0] is None or found[1] is None:
+        return False
+    units = [f"{match[1]} {match[3]}".casefold().strip() for match in found if match]
+    if all(units) and units[0] != units[1]:
+        return True
+    return number(found[0][2]) == number(found[1][2])
 
 
 def _plainly_differs(a: str, b: str, is_tolerant: bool) -> bool:
@@ -98,13 +111,13 @@ def _plainly_differs(a: str, b: str, is_tolerant: bool) -> bool:
     return kind in ("words", "choice", "code", "json")
 
 
-def tolerances(verifier: Verifier) -> frozenset[str]:
-    """What a verifier and its parts accept besides the exact answer, by the name of the option.
+def tolerances(verifiers: Iterable[Verifier]) -> frozenset[str]:
+    """What the verifiers of an answer accept besides the exact answer, by the name of the option.
 
     ``zeros`` stands for verifiers of numbers, for which 007 is 7, and ``text`` for those of choice letters, for which
     the text after the letter does not count.
     """
-    parts = list(verifier.walk())
+    parts = list(verifiers)
     options = {
         name for part in parts for name in (*TOLERANCES, "unevaluated") if option(part, name) not in (None, "wrong", 0)
     }
@@ -135,15 +148,16 @@ def changes(gold: str, tolerates: Set[str] = frozenset()) -> Iterator[tuple[str,
     from grpo_env.verifiers.answers.kinds import kind_of
 
     gold = gold.strip()
+    kind = "choice" if "text" in tolerates else kind_of(gold)
     previous = set()
-    for name, change in CHANGES["choice" if "text" in tolerates else kind_of(gold)]:
+    for name, change in CHANGES[kind]:
         text = change(gold)
         if text is None or text in previous or not (differs(text, gold) or change is _zeros_removed):
             continue
         if change is _zeros_removed and "zeros" in tolerates:
             continue
         if change in (_number_changed, _element_changed) and not tolerates.isdisjoint(TOLERANCES):
-            if number(gold) is None:
+            if kind != "number":
                 continue  # how far the value of a formula moves is not known
             text = _first_digit_changed(gold)
         previous.add(text)

@@ -15,7 +15,7 @@ from rich.console import Console
 from grpo_env.errors import UsageError
 from grpo_env.plural import counted
 
-from .options import Split, TaskName, VerifierFiles, console, loaded_task
+from .options import Split, TaskName, VerifierFiles, console, loaded_task, repeated
 from .scores import split_files
 
 if TYPE_CHECKING:
@@ -75,7 +75,8 @@ def calibrate(
     else:
         fields = Fields(tuple(completion or ()), answer, id, tuple(label or ()), group)
         options = Options(fields, split=split)  # type: ignore[arg-type]
-        _from_completions(loaded, paths, options, workers, out, size, seed, ask, show, as_json)
+        again = f"grpo_env calibrate {loaded.command_line_name} {out}{repeated(overrides, verifiers)} --ask"
+        _from_completions(loaded, paths, options, workers, out, size, seed, ask, show, as_json, again)
 
 
 def _from_completions(
@@ -89,8 +90,12 @@ def _from_completions(
     ask: bool,
     show: int,
     as_json: bool,
+    again: str,
 ) -> None:
-    """Score the completions, unless they are scored already; draw a sample, or report on the labels that they have."""
+    """Score the completions, unless they are scored already; draw a sample, or report on the labels that they have.
+
+    ``again`` is the command that asks for the labels of the sample.
+    """
     from grpo_env.calibrate import draw, labeled_rows
     from grpo_env.files.writer import check_free, new_rows
     from grpo_env.results.rows import is_scores_file
@@ -132,10 +137,10 @@ def _from_completions(
     if ask:
         _report_labels(task, out, ask, show, as_json)
     else:
-        _print_sample(task, rows, out, as_json)
+        _print_sample(again, rows, out, as_json)
 
 
-def _print_sample(task: Task, rows: list[LabelRow], out: Path, as_json: bool) -> None:
+def _print_sample(again: str, rows: list[LabelRow], out: Path, as_json: bool) -> None:
     from grpo_env.calibrate.view import sample_lines
 
     if as_json:
@@ -146,8 +151,7 @@ def _print_sample(task: Task, rows: list[LabelRow], out: Path, as_json: bool) ->
     for line in sample_lines(rows):
         print(line)
     console.print(
-        f'Wrote {out}. Set each "label" to true (the answer is correct) or false, or run\n'
-        f"grpo_env calibrate {task.command_line_name} {out} --ask",
+        f'Wrote {out}. Set each "label" to true (the answer is correct) or false, or run\n{again}',
         markup=False,
         soft_wrap=True,
     )

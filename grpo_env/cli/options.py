@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import signal
 import sys
 from collections.abc import Iterator
@@ -110,6 +111,15 @@ def loaded_task(name: str, overrides: list[str] | None) -> Task:
     if task.is_from_hub or any(cls.path_options for cls in task.verifier_classes):
         set_if_unreachable()
     return task
+
+
+def repeated(overrides: list[str] | None, verifiers: list[Path] | None) -> str:
+    """The task keys and files of verifiers of a command, as another one on the same task has to repeat them."""
+    from grpo_env.taskfile.schema import SECTIONS
+
+    words = [word for word in overrides or [] if word.partition("=")[0].split(".")[0] in {*SECTIONS} - {"train"}]
+    words += [word for file in verifiers or [] for word in ("--verifiers", str(file))]
+    return "".join(f" {shlex.quote(word)}" for word in words)
 
 
 def split_overrides(overrides: list[str] | None) -> tuple[dict[str, Any], dict[str, Any]]:

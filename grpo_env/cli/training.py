@@ -20,6 +20,7 @@ from .options import (
     VerifierFiles,
     console,
     ending_by_sigterm,
+    repeated,
     split_overrides,
 )
 
@@ -132,8 +133,8 @@ def generate(
         sample_into(
             loaded, out, request, model=model, restart=restart, overwrite=overwrite, console=console, **settings
         )
-    name = loaded.command_line_name
-    console.print(f"Wrote {out}. Next: grpo_env score {name} {out} --out scores.jsonl", markup=False, soft_wrap=True)
+    command = f"grpo_env score {loaded.command_line_name} {out}{repeated(overrides, verifiers)} --out scores.jsonl"
+    console.print(f"Wrote {out}. Next: {command}", markup=False, soft_wrap=True)
 
 
 def list_settings(

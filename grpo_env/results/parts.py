@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from grpo_env.core import StepScore
+from grpo_env.core import StepScore, is_left_out
 from grpo_env.errors import UsageError, nearest
 
 from .rows import ScoreRow, location
@@ -81,9 +81,23 @@ def _walk(row: ScoreRow, parts: Any, prefix: str) -> Iterator[tuple[str, PartSco
             continue
         if not isinstance(fields, dict) or not {"value", "status"} <= fields.keys():
             raise UsageError(f"{location(row)}: part {prefix + name!r} was not written by grpo_env score")
-        yield prefix + name, _part_score(row, fields)
-        if nested := fields.get("parts"):
-            yield from _walk(row, nested, f"{prefix}{name}.")
+        score = _part_score(row, fields)
+        nested = list(_walk(row, fields.get("parts") or {}, f"{prefix}{name}."))
+        yield (
+            prefix + name,
+            score if score.explanation else score._replace(explanation=_of_parts(nested, prefix + name)),
+        )
+        yield from nested
+
+
+def _of_parts(nested: Sequence[tuple[str, PartScore]], name: str) -> str:
+    """The explanation of a composite without one of its own: those of its parts, except what a row leaves out."""
+    parts = ((full.removeprefix(f"{name}."), score) for full, score in nested)
+    return "; ".join(
+        f"{part}: {score.explanation}"
+        for part, score in parts
+        if "." not in part and score.explanation and not is_left_out(score)
+    )
 
 
 def _part_score(row: ScoreRow, fields: Mapping[str, Any]) -> PartScore:

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 
 from grpo_env.plural import counted
-from grpo_env.taskfile.gold_kinds import odd_golds
+from grpo_env.taskfile.gold_kinds import compares_by_kind, odd_golds
 from grpo_env.taskfile.task import Task
 
 from .summary import ScoreSummary
@@ -85,7 +85,7 @@ def print_summary(
     print_skipped(summary, console)
     if summary.bad_rows:
         console.print(f"{counted(summary.bad_rows, 'row')} could not be scored", style="yellow")
-    if line := odd_golds(summary.kinds, summary.first_of_kind):
+    if compares_by_kind(task) and (line := odd_golds(summary.kinds, summary.first_of_kind)):
         console.print(line, markup=False, style="yellow", soft_wrap=True)
 
 

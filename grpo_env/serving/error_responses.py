@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
+from starlette.exceptions import HTTPException
 
 from grpo_env.errors import RunError, UsageError, nearest
 from grpo_env.killable_worker import LateError
@@ -45,11 +47,26 @@ def add_error_handlers(app: FastAPI, deadline: float) -> None:
     app.add_exception_handler(RunError, _responding(503))
     app.add_exception_handler(LateError, _responding(504, late))
     app.add_exception_handler(TimeoutError, _responding(504, late))
+    app.add_exception_handler(404, partial(_no_route, app))
+    app.add_exception_handler(405, _wrong_method)
     app.add_exception_handler(500, _responding(500, "the server failed; see its log"))
 
 
 def _responding(status: int, detail: str | None = None) -> Callable[[Request, Exception], Response]:
     return lambda _, error: JSONResponse({"detail": str(error) if detail is None else detail}, status)
+
+
+def _no_route(app: FastAPI, request: Request, error: Exception) -> Response:
+    paths = [*app.openapi()["paths"], "/docs", "/openapi.json"]
+    detail = f"no route {request.url.path[:100]!r}; {nearest(request.url.path[:100], paths)}"
+    return JSONResponse({"detail": detail}, 404)
+
+
+def _wrong_method(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    headers = error.headers or {}
+    detail = f"{request.url.path} does not take {request.method[:20]}; use {headers.get('Allow', 'another method')}"
+    return JSONResponse({"detail": detail}, 405, headers)
 
 
 def _invalid(request: Request, error: Exception) -> Response:

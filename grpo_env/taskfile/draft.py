@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from itertools import islice
@@ -53,20 +53,23 @@ def draft_task(file: Path, data: Path, question: str | None = None, answer: str 
     answer = _column(answer, "answer", ANSWER, names, data, taken=question)
     golds = [_text(row[answer]) for row in rows]
     template, golds = _final_answers(answer, golds)
-    counts = _kinds(golds)
-    kind = "number" if main_kind(counts) == "number" else None
-    unusable = sum(not gold for gold in golds) + (sum(counts.values()) - counts["number"] if kind else 0)
+    kinds = _kinds(golds)
+    counts = Counter(filter(None, kinds))
+    doubts = dict(doubtful(golds))
+    is_number = main_kind(counts) == "number" and _are_numbers(golds, kinds, doubts)
+    unreadable = {row for row, kind in enumerate(kinds) if kind is None}
+    unusable = len(unreadable | doubts.keys() if is_number else unreadable)
     notes = [
         f"{len(rows):,} rows; columns {', '.join(names)}; question: {question}, answer: {answer}",
         f"answers: {', '.join(counted(name, count) for name, count in counts.most_common())}",
         *_notes(rows, question, golds),
     ]
-    doubts = [f"{places[index]}: {golds[index]!r:.60} {why}" for index, why in doubtful(golds)]
-    notes += doubts[:SHOWN] + ([f"{len(doubts) - SHOWN:,} more such answers"] if len(doubts) > SHOWN else [])
+    notes += [f"{places[index]}: {golds[index]!r:.60} {why}" for index, why in list(doubts.items())[:SHOWN]]
+    notes += [f"{len(doubts) - SHOWN:,} more such answers"] if len(doubts) > SHOWN else []
     if unusable:
         notes.append(f"rows without a usable answer: {unusable:,}; they are skipped (dataset.bad_gold: skip)")
     id_template = _id_template(names, rows)
-    notes.append(f"ids: {guess(names, ID)}" if id_template else "ids: train/0, train/1, ...; dataset.id sets others")
+    notes.append(f"ids: {guess(names, ID)}" if id_template else _other_ids(names, rows, (question, answer)))
     dataset = {
         "path": os.path.relpath(data, file.parent),
         "split": "{train: 0.7, eval: 0.3}" if len(rows) < SMALL else "{train: 0.9, eval: 0.1}",
@@ -74,7 +77,7 @@ def draft_task(file: Path, data: Path, question: str | None = None, answer: str 
         "answer": f'"{template}"',
         "bad_gold": "skip" if unusable else None,
     }
-    text = _filled(file.stem, dataset, _template(question), kind)
+    text = _filled(file.stem, dataset, _template(question), is_number, counts)
     return Draft(_with_both_splits(text, file), notes)
 
 
@@ -117,11 +120,28 @@ def _id_template(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str
     return f'"{_template(name)}"'
 
 
-def _kinds(golds: Sequence[str]) -> Counter[str]:
-    """How many answers there are of each kind, as the verifier ``accuracy`` compares them."""
+def _other_ids(names: Sequence[str], rows: Sequence[Mapping[str, Any]], used: Sequence[str]) -> str:
+    """What is said if no column is called an id: one whose values are all different may be a sum or a name as well."""
+    line = "ids: train/0, train/1, ...; "
+    for name in names:
+        texts = {_text(row[name]) for row in rows if " " not in _text(row[name])} - {""}
+        if name not in used and len(texts) == len(rows) > 1:
+            return f'{line}if {name}, whose values all differ, is one, add to dataset: id: "{_template(name)}"'
+    return f"{line}dataset.id sets others"
+
+
+def _kinds(golds: Sequence[str]) -> list[str | None]:
+    """The kind of each answer, as the verifier ``accuracy`` compares it; ``None`` if it cannot read it."""
     verifier = make_verifier("accuracy", {}, "accuracy")
-    scores = (score_one(verifier, Example("", answer=gold), Completion("")) for gold in golds if gold)
-    return Counter(score.kind for score in scores if score.kind is not None)
+    return [score_one(verifier, Example("", answer=gold), Completion("")).kind if gold else None for gold in golds]
+
+
+def _are_numbers(golds: Sequence[str], kinds: Sequence[str | None], doubts: Collection[int]) -> bool:
+    """Whether all answers are numbers, also with leading zeros, apart from those that are doubtful or unreadable."""
+    return all(
+        kind in ("number", None) or gold.removeprefix("-").isdecimal() or index in doubts
+        for index, (gold, kind) in enumerate(zip(golds, kinds, strict=True))
+    )
 
 
 def _notes(rows: Sequence[Mapping[str, Any]], question: str, golds: Sequence[str]) -> list[str]:
@@ -137,14 +157,19 @@ def _notes(rows: Sequence[Mapping[str, Any]], question: str, golds: Sequence[str
     return notes
 
 
-def _filled(name: str, dataset: Mapping[str, str | None], question: str, kind: str | None) -> str:
-    """The commented template with these values."""
+def _filled(
+    name: str, dataset: Mapping[str, str | None], question: str, is_number: bool, counts: Mapping[str, int]
+) -> str:
+    """The commented template with these values; ``counts`` are those of the answers of each kind."""
     template = files("grpo_env.tasks").joinpath("template.txt").read_text(encoding="utf-8").replace("TASK_NAME", name)
     head, _, rest = template.partition("dataset:\n")
     _, _, rest = rest.partition("\n\n")
     lines = "".join(f"  {key}: {value}\n" for key, value in dataset.items() if value is not None)
-    accuracy = "{weight: 1.0}" if kind is None else f"{{weight: 1.0, kind: {kind}}}"
-    rest = rest.replace('"{{ question }}"', f'"{question}"').replace("accuracy: {weight: 1.0}", f"accuracy: {accuracy}")
+    accuracy = "accuracy: {weight: 1.0, kind: number}" if is_number else "accuracy: {weight: 1.0}"
+    if not is_number and len(counts) > 1:
+        found = ", ".join(counted(kind, count) for kind, count in counts.items())
+        accuracy = f"# Each answer is compared by its kind: {found}.\n  {accuracy}"
+    rest = rest.replace('"{{ question }}"', f'"{question}"').replace("accuracy: {weight: 1.0}", accuracy)
     return f"{head}dataset:\n{lines}\n{rest}"
 
 

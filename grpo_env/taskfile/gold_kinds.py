@@ -71,11 +71,19 @@ def odd_kinds(counts: Mapping[str, int]) -> list[str]:
     return [kind for kind in others if kind in ALWAYS_ODD or kind in rare]
 
 
+def compares_by_kind(task: Task) -> bool:
+    """Whether the metric compares each gold answer by its own kind, so that one of another kind may be a slip.
+
+    A metric composed of verifiers for several kinds does not: its kinds are meant.
+    """
+    return getattr(task.metric_verifier, "kind", "") is None
+
+
 def gold_warning(task: Task, examples: Iterable[Example]) -> str | None:
     """A line about gold answers that look out of place, for a metric that compares each by its kind."""
-    verifier = task.metric_verifier
-    if getattr(verifier, "kind", "") is not None:
+    if not compares_by_kind(task):
         return None
+    verifier = task.metric_verifier
     counts: Counter[str] = Counter()
     first: dict[str, str] = {}
     for example in examples:

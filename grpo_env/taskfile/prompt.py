@@ -41,12 +41,7 @@ def render(template: str, row: Mapping[str, Any], format: Format, where: str) ->
     identifiers: ``{{ row['6b_finetuning'].solution }}``). Raises ``UsageError``, beginning with ``where``, which names
     the unknown field and the nearest column.
     """
-    try:
-        compiled, names = _compile(template)
-    except TemplateSyntaxError as error:
-        raise UsageError(f"{where}: template line {error.lineno}: {error.message}: {template!r}") from error
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # of Python: too deep, too many digits
-        raise UsageError(f"{where}: template {_short(template)} cannot be compiled: {error}") from error
+    compiled, names = _compiled(template, where)
     known = {**row, "format": format, "row": row}
     for name in sorted(names - known.keys()):
         raise UsageError(f"{where}: template {template!r} uses the unknown field {name!r}; {nearest(name, row)}")
@@ -60,6 +55,24 @@ def render(template: str, row: Mapping[str, Any], format: Format, where: str) ->
         raise UsageError(f"{where}: template {template!r}: {error}") from error
     except Exception as error:  # of an expression on an unexpected value, e.g. None.split
         raise UsageError(f"{where}: template {template!r}: {type(error).__name__}: {error}") from error
+
+
+def check_template(template: str, where: str) -> None:
+    """Raise ``UsageError``, beginning with ``where``, for a template that no row can fill."""
+    _compiled(template, where)
+
+
+def _compiled(template: str, where: str) -> tuple[Template, frozenset[str]]:
+    """The template and the names that it uses."""
+    try:
+        return _compile(template)
+    except TemplateSyntaxError as error:
+        hint = "; compare with ==" if error.message and error.message.endswith("got '='") else ""
+        raise UsageError(
+            f"{where}: template line {error.lineno}: {(error.message or '').rstrip('.')}: {template!r}{hint}"
+        ) from error
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # of Python: too deep, too many digits
+        raise UsageError(f"{where}: template {_short(template)} cannot be compiled: {error}") from error
 
 
 def _short(template: str) -> str:

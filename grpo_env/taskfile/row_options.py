@@ -12,7 +12,7 @@ from grpo_env.errors import UsageError
 
 from .prompt import render
 from .row_rules import is_template
-from .validation import build_verifier
+from .validation import build_verifier, check_names, validated_options
 from .yaml_file import parse_yaml
 
 MAX_KEPT = 256  # verifiers with different options
@@ -23,8 +23,8 @@ class RowOptions(Verifier):
     """Scores each example by a verifier of its own: ``cls`` with the ``options`` that the example's columns give.
 
     What a template writes is read as YAML, unless the option is a text. ``source`` and ``key`` begin messages. Raises
-    ``UsageError`` for a class that scores many examples at once. ``problem`` raises it for an example
-    whose options are not valid; its completions are unscored.
+    ``UsageError`` for a class that scores many examples at once, and for options that are not valid in any row.
+    ``problem`` raises it for an example whose options are not valid; its completions are unscored.
     """
 
     cls: type[Verifier]
@@ -40,6 +40,9 @@ class RowOptions(Verifier):
                 f"{self._where(self.templates[0])}: a template of the row is not possible here: this verifier scores "
                 "many examples at once"
             )
+        check_names(self.cls, self.options, self.source, self.key)
+        fixed = {name: value for name, value in self.options.items() if name not in self.templates}
+        validated_options(self.cls, fixed, self.source, self.key)
         for name in ("reads_turns", "gives_steps"):
             object.__setattr__(self, name, getattr(self.cls, name))
 

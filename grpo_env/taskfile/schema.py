@@ -33,7 +33,7 @@ class DatasetSpec(Section):
     split: dict[Split, str | float] = {"train": "train", "eval": "eval"}
     """The source's names of ``train`` and ``eval``; or, for one local file, fractions (``{train: 0.9, eval: 0.1}``). A
     row's split is chosen by a hash of its content, so it stays the same when the file grows or is shuffled."""
-    limit: dict[Split, int] = {}
+    limit: dict[Split, Annotated[int, Field(ge=0)]] = {}
     """The maximum number of rows of each split; for a generator, the number to generate."""
     seed: int = 0
     """The seed that is passed to the generator."""

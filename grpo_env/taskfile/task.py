@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from grpo_env.core import Completion, Example, Format, Score, Verifier, score_one
 from grpo_env.errors import UsageError, nearest
-from grpo_env.registry import find, is_safe_mode, locate
+from grpo_env.registry import find, home, is_safe_mode, locate
 
 from .dataset import SplitRows, is_local, load_rows
-from .prompt import build_prompt, is_true, render
+from .prompt import build_prompt, check_template, is_true, render
 from .row_options import RowOptions
 from .row_rules import RowCondition, RowNumber, is_template
 from .schema import SECTIONS, ScheduleSpec, Split, TaskSpec, VerifierSpec
@@ -115,7 +115,12 @@ class Task:
         return self.spec.train
 
     def rows(self, split: Split, limit: int | None = None) -> SplitRows:
-        """The first ``limit`` rows of a split that ``dataset.filter`` keeps. Raises ``UsageError``."""
+        """The first ``limit`` rows of a split that ``dataset.filter`` keeps.
+
+        Raises ``UsageError``, and ``ValueError`` for a limit below 0.
+        """
+        if limit is not None and limit < 0:
+            raise ValueError(f"limit is a number of rows, at least 0, not {limit}")
 
         def keep(row: Mapping[str, Any], place: str) -> bool:
             template = self.spec.dataset.filter
@@ -130,7 +135,8 @@ class Task:
         """The examples of a split, from its first ``limit`` rows.
 
         ``report`` is called with a line about the rows that ``dataset.filter`` leaves out, if there are any. Raises
-        ``UsageError`` for missing columns, an empty split and gold answers that cannot be parsed.
+        ``UsageError`` for missing columns, an empty split and gold answers that cannot be parsed, and ``ValueError``
+        for a limit below 0.
         """
         split_rows = self.rows(split, limit)
         if split_rows.filter_line is not None:
@@ -181,9 +187,14 @@ class Task:
     def score(
         self, completion: str | Completion, *, answer: str | None = None, info: Mapping[str, Any] | None = None
     ) -> Score:
-        """Score one completion against a gold answer. Never raises because of the completion's text."""
+        """Score one completion against a gold answer. Never raises because of the completion's text.
+
+        ``info`` holds the columns of its row. Raises ``TypeError`` for a completion or gold answer that is not a text.
+        """
         if isinstance(completion, str):
             completion = Completion(completion, prefill=self.format.prefill)
+        if not isinstance(completion, Completion):
+            raise TypeError(f"a completion is a text or a Completion, not {completion!r:.100}")
         return score_one(self.verifier, Example("", answer=answer, info=info or {}), completion)
 
     def step_ends(
@@ -210,15 +221,18 @@ class Task:
         for section, key in with_code:
             if section.get(key) is not None:
                 section[key] = locate(section[key], self.folder)
-        for verifier in _all_verifiers(data["verifiers"]):
-            if ".py:" in (use := verifier.get("use") or ""):  # a module is found by its name
+        for name, verifier in _all_verifiers(data["verifiers"]):
+            use = verifier.get("use") or name
+            if ".py:" in use:  # a module is found by its name
                 verifier["use"] = locate(use, self.folder)
+            elif (found := home(use)) != use:
+                verifier["use"] = found
         return data
 
 
-def _all_verifiers(verifiers: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    for spec in verifiers.values():
-        yield spec
+def _all_verifiers(verifiers: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, spec in verifiers.items():
+        yield name, spec
         yield from _all_verifiers(spec.get("of") or {})
 
 
@@ -257,6 +271,8 @@ def make_task(data: Mapping[str, Any], source: str, folder: Path, overrides: Map
     if "mixture" in data:
         raise UsageError(f"{source}: only grpo_env train takes a mixture of tasks; give one of its tasks here")
     spec = validate(TaskSpec, _with_overrides(data, overrides or {}, folder), source)
+    for key, template in _templates(spec):
+        check_template(template, f"{source}: {key}")
     parts = _parts(spec.verifiers, spec.format, source, folder, ["verifiers"])
     total = {"parts": parts, "deadline": spec.deadline}
     verifier = build_verifier(find("weighted_sum"), total, source, ["verifiers"])
@@ -268,6 +284,16 @@ def make_task(data: Mapping[str, Any], source: str, folder: Path, overrides: Map
             if key != "total" and key not in names:
                 raise UsageError(f"{source}: cases.{index}.{key}: no verifier is called {key!r}; {nearest(key, names)}")
     return Task(spec, source, folder, verifier)
+
+
+def finds_task(name: str, task: Task) -> bool:
+    """Whether ``name`` on a command line loads this task, without overrides and files of verifiers."""
+    try:
+        found = load_task(name)
+    except UsageError:
+        return False
+    uses = [verifier.get("use") or name for name, verifier in _all_verifiers(found.spec.model_dump()["verifiers"])]
+    return found.resolved() == task.resolved() and all(home(use) == use for use in uses)
 
 
 def make_verifier(name: str, options: Mapping[str, Any], source: str, format: Format | None = None) -> Verifier:
@@ -349,6 +375,26 @@ def _set(data: dict[str, Any], key: str, value: Any) -> None:
         for replaced in ("generator", "arguments", "name"):
             section.pop(replaced, None)
     section[last] = value
+
+
+def _templates(spec: TaskSpec) -> Iterator[tuple[str, str]]:
+    """The templates of a task, with their keys."""
+    dataset, prompt = spec.dataset, spec.prompt
+    shots = ((f"shots.{index}.{key}", text) for index, shot in enumerate(prompt.shots) for key, text in shot)
+    found = {
+        **{f"dataset.{key}": getattr(dataset, key) for key in ("id", "answer", "filter")},
+        **{f"prompt.{key}": getattr(prompt, key) for key in ("system", "user", "text")},
+        **{f"prompt.{key}": text for key, text in shots},
+    }
+    yield from ((key, template) for key, template in found.items() if template is not None)
+    yield from _verifier_templates(spec.verifiers, "verifiers")
+
+
+def _verifier_templates(specs: Mapping[str, VerifierSpec], at: str) -> Iterator[tuple[str, str]]:
+    for name, spec in specs.items():
+        values = {"when": spec.when, "weight": spec.weight, **(spec.model_extra or {})}
+        yield from ((f"{at}.{name}.{key}", value) for key, value in values.items() if is_template(value))
+        yield from _verifier_templates(spec.of or {}, f"{at}.{name}.of")
 
 
 def _parts(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, TypeVar, cast, get_args, get_type_hints
 
@@ -30,15 +30,34 @@ def build_verifier(cls: type[Verifier], options: Mapping[str, Any], source: str,
 
     Raises ``UsageError`` naming ``source`` and the key path.
     """
-    known = {field.name: field for field in fields(cast(Any, cls))}
-    hints = get_type_hints(cls)
-    values: dict[str, Any] = {}
-    for key, value in options.items():
-        where = f"{source}: {'.'.join([*at, key])}"
+    check_names(cls, options, source, at)
+    values = validated_options(cls, options, source, at)
+    for field in fields(cast(Any, cls)):
+        if field.name not in values and field.default is MISSING and field.default_factory is MISSING:
+            raise UsageError(f"{source}: {'.'.join([*at, field.name])}: this key is required")
+    try:
+        return cls(**values)
+    except UsageError as error:
+        raise UsageError(f"{source}: {'.'.join(at)}: {error}") from error
+
+
+def check_names(cls: type[Verifier], options: Iterable[str], source: str, at: Sequence[str]) -> None:
+    """Raise ``UsageError``, naming ``source`` and the key path, for an option that the verifier does not have."""
+    known = {field.name for field in fields(cast(Any, cls))}
+    for key in options:
         if key not in known:
             # An entry of `verifiers` has the options of its verifier next to its own keys.
             names = {*known, *VerifierSpec.model_fields} - {"parts"}
-            raise UsageError(f"{where}: unknown key; {nearest(key, names)}")
+            raise UsageError(f"{source}: {'.'.join([*at, key])}: unknown key; {nearest(key, names)}")
+
+
+def validated_options(
+    cls: type[Verifier], options: Mapping[str, Any], source: str, at: Sequence[str]
+) -> dict[str, Any]:
+    """The values of known options by the types of their fields. Raises ``UsageError`` as ``build_verifier`` does."""
+    hints = get_type_hints(cls)
+    values: dict[str, Any] = {}
+    for key, value in options.items():
         if key == "parts":
             values[key] = value
             continue
@@ -47,14 +66,8 @@ def build_verifier(cls: type[Verifier], options: Mapping[str, Any], source: str,
         except ValidationError as error:
             raise _usage_error(error, value, hints[key], source, [*at, key]) from error
         if isinstance(value, float) and math.isnan(value):
-            raise UsageError(f"{where}: nan is not a value")
-    for key, field in known.items():
-        if key not in values and field.default is MISSING and field.default_factory is MISSING:
-            raise UsageError(f"{source}: {'.'.join([*at, key])}: this key is required")
-    try:
-        return cls(**values)
-    except UsageError as error:
-        raise UsageError(f"{source}: {'.'.join(at)}: {error}") from error
+            raise UsageError(f"{source}: {'.'.join([*at, key])}: nan is not a value")
+    return values
 
 
 def _usage_error(error: ValidationError, data: Any, model: Any, source: str, at: Sequence[str] = ()) -> UsageError:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -255,6 +256,9 @@ def test_perturbations_of_a_gold_answer():
         "another row's": "7",
         "empty": "",
     }
+    quantities = {"12 km": None, "12000 m": None, "€12": None, "12.0": None, "13 km": "13 km", "5000": "5000"}
+    for other, expected in quantities.items():  # by the rules for units in docs/verdicts.md
+        assert dict(perturbations(["12 km", other], 0)).get("another row's") == expected
     assert dict(perturbations(["zero", "zero", "one"], 0)) == {"another row's": "one", "empty": ""}
     assert not differs("\\dfrac{1}{2}", "\\frac12")
     assert not differs("1,000.0", "1000")
@@ -336,3 +340,116 @@ def test_a_model_that_is_missing_or_of_another_kind_is_an_error_with_its_key(tmp
         assert (finding.check, finding.where) == ("verifiers", "verifiers.any_of.of.rm")
         assert f"model: {model} {message}" in finding.what
         assert "cases, data not run: a verifier cannot be used" in str(result)
+
+
+@verifier("first_digit")
+@dataclass(frozen=True)
+class FirstDigit(Verifier):
+    """Compares only the first digits, or nothing at all."""
+
+    compares: bool = True
+
+    def __call__(self, example, completion):
+        digits = [re.findall(r"\d", text or "-") for text in (completion.text, example.answer)]
+        return Score(float(not self.compares or digits[0][:1] == digits[1][:1]))
+
+
+MIXED = [
+    {"kind": "number", "question": "1,000 + 1,250?", "result": "2250"},
+    {"kind": "number", "question": "2 + 3?", "result": "5"},
+    {"kind": "date", "question": "The day after 5 March 2024?", "result": "2024-03-06"},
+    {"kind": "choice", "question": "A prime: (A) 21, (B) 23?", "result": "B"},
+]
+SECOND_HALF = [{**row, "question": f"Once more: {row['question']}"} for row in MIXED]
+
+
+def mixed_task(folder, other, **changes):
+    """A task of letters and of other answers, which the verifier ``other`` judges."""
+    parts = {"other": {"when": "{{ kind != 'choice' }}", **other}, "choice": {"when": "{{ kind == 'choice' }}"}}
+    verifiers = {"verdict": {"use": "weighted_sum", "of": parts}}
+    return make_task(folder, MIXED, MIXED[3:], **{"verifiers": verifiers, "metric": "verdict", "cases": []} | changes)
+
+
+def gold_findings(task):
+    return [finding for finding in check(task).findings if finding.check == "gold"]
+
+
+def test_in_a_task_of_several_kinds_the_answers_of_each_are_perturbed(tmp_path):
+    """By the verifiers that judge its row: letters by letters, numbers by numbers."""
+    assert gold_findings(mixed_task(tmp_path, {"use": "accuracy"})) == []
+    findings = gold_findings(mixed_task(tmp_path, {"use": "first_digit"}))
+    assert {finding.severity for finding in findings} == {"error"}
+    names = [finding.what.partition(" (")[2].partition(")")[0] for finding in findings]
+    signs = ["the sign changed"] * 2
+    assert names == ["a number changed", *signs, "another year", "day and month swapped"]  # which keep the first digit
+
+
+def test_golds_of_several_forms_are_read_by_the_verifiers_of_their_rows(tmp_path):
+    task = mixed_task(tmp_path, {"use": "accuracy", "golds": "any"})
+    listed = [{**row, "result": f'["{row["result"]}", "none"]'} if row["kind"] != "choice" else row for row in MIXED]
+    (tmp_path / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in listed))
+    assert gold_findings(task) == []
+
+
+def test_a_metric_that_ignores_some_gold_answers_is_checked_with_the_others(tmp_path):
+    task = mixed_task(tmp_path, {"use": "first_digit", "compares": False})
+    (finding,) = gold_findings(task)
+    assert (finding.severity, finding.where) == ("warning", "train.jsonl, line 1")
+    assert "gives full credit to any answer, without the gold answer, in 3 of 5 rows" in finding.what
+    assert "4 perturbed answers" in check(task).facts["gold"]  # of two letters: another letter and none
+
+
+@pytest.mark.parametrize(
+    ("options", "lines"),
+    [
+        ({"rel_tol": "{{ tol or 0 }}"}, []),
+        ({"rel_tol": 0.01, "when": "{{ not tol }}"}, []),
+        ({"use": "pattern", "pattern": "{{ tol }}", "weight": 0}, [1, 2, 3]),  # which matches anything
+    ],
+)
+def test_an_empty_column_is_found_where_a_verifier_needs_it(tmp_path, options, lines):
+    task = mixed_task(tmp_path, {"use": "accuracy"})
+    rows = "".join(json.dumps({**row, "tol": ""}) + "\n" for row in MIXED)
+    (tmp_path / "train.jsonl").write_text(rows)
+    task = load_task(
+        task.source, {"verifiers.verdict.of.other": {"use": "accuracy", "when": "{{ kind != 'choice' }}"} | options}
+    )
+    found = [finding.where for finding in check(task).findings if finding.check == "columns"]
+    assert found == [f"train.jsonl, line {line}" for line in lines]
+
+
+@verifier("some_rows")
+@dataclass(frozen=True)
+class SomeRows(Verifier):
+    """Does not apply to a kind of rows."""
+
+    kind: str = "choice"
+
+    def __call__(self, example, completion):
+        if example.info["kind"] == self.kind:
+            return Score(None, "not_applicable", explanation=f"not for {self.kind}")
+        return Score(1.0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "severity", "count"), [("date", "error", 1), ("number", "error", 2), ("absent", None, 0)]
+)
+def test_gold_answers_without_a_total_are_found(tmp_path, kind, severity, count):
+    verifiers = {"accuracy": {}, "some_rows": {"kind": kind, "weight": 0.1}}
+    task = make_task(tmp_path, MIXED, SECOND_HALF[3:], verifiers=verifiers, cases=[])
+    findings = gold_findings(task)
+    assert [finding.severity for finding in findings] == [severity] * count
+    for finding in findings:
+        assert f"is unscored [not_applicable]: some_rows: not for {kind}; fix the verifier" in str(finding)
+    assert (f"; {count} without a total" in check(task).facts["gold"]) == bool(count)
+    if count:
+        lenient = {**task.spec.train, "max_unscored_fraction": count / 5}
+        task = load_task(task.source, {"train": lenient})
+        assert {finding.severity for finding in gold_findings(task)} == {"warning"}
+
+
+def test_rows_that_a_nested_metric_does_not_judge_are_counted(tmp_path):
+    outer = {"use": "weighted_sum", "when": "{{ kind == 'number' }}", "of": {"accuracy": {}}}
+    task = make_task(tmp_path, MIXED, SECOND_HALF[3:], verifiers={"outer": outer, "tag_count": {}}, cases=[])
+    assert "accuracy judges 2 of them (when)" in check(task).facts["gold"]
+    assert gold_findings(task) == []

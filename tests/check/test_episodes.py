@@ -37,6 +37,14 @@ def test_gold_paths_are_played_and_get_full_credit(tmp_path):
     assert "gold" in result.facts  # texts with gold and perturbed answers are scored too
 
 
+def test_a_part_that_judges_states_cannot_score_the_texts_of_gold_answers(tmp_path):
+    """Which is no fault of the task: its rewards are those of episodes."""
+    verifiers = {"accuracy": {}, "stocked": {"use": "till.py:Stocked", "on": "state"}}
+    result = check(a_task(tmp_path, verifiers=verifiers))
+    assert "total none" in result.facts["gold"]
+    assert [finding.check for finding in result.findings] == ["episodes"]  # no gold path
+
+
 def test_a_metric_over_turns_is_left_to_the_gold_paths(tmp_path):
     task = a_task(tmp_path, verifiers={"accuracy": {"use": "environment_reward"}}, gold="till.py:gold")
     result = check(task)

@@ -287,6 +287,7 @@ def test_changed_dates_are_other_days_in_either_order_of_day_and_month(form):
 def test_changes_that_a_verifier_accepts_are_left_out():
     assert "leading zeros removed" not in dict(changes("007", frozenset(["zeros"])))
     assert dict(changes("2018", frozenset(["rel_tol"])))["a number changed"] == "3018"
+    assert dict(changes("150 km", frozenset(["rel_tol"]))) == {"a number changed": "250 km"}
     assert "a number changed" not in dict(changes("\\sqrt{7}", frozenset(["rel_tol"])))
     assert dict(changes("C. 42 cm", frozenset(["text"]))) == {"another letter": "B. 42 cm"}
     assert dict(perturbations(["4", "9"], 0, accepted=["4", "5"])) == {
@@ -351,8 +352,11 @@ def test_training_says_what_is_odd_about_the_gold_answers(tmp_path):
     assert gold_warning(other, other.examples("train")) is None
 
 
-def test_scoring_says_what_is_odd_about_the_gold_answers(tmp_path):
-    make_task(tmp_path, ["1"])
+@pytest.mark.parametrize("composed", [False, True])
+def test_scoring_says_what_is_odd_about_the_gold_answers(tmp_path, composed):
+    """Not where a metric is composed of verifiers of several kinds, of which ``check`` says nothing either."""
+    parts = {"any": {"use": "any_of", "of": {"accuracy": {}, "exact_text": {}}}} if composed else {"accuracy": {}}
+    make_task(tmp_path, ["1"], parts, metric=next(iter(parts)))
     golds = [*map(str, range(10, 30)), "3-1"]
     rows = [{"answer": gold, "gold": gold, "completion": f"<answer>{gold}</answer>"} for gold in golds]
     (tmp_path / "completions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -361,8 +365,9 @@ def test_scoring_says_what_is_odd_about_the_gold_answers(tmp_path):
         app, ["score", str(tmp_path / "survey.yaml"), str(tmp_path / "completions.jsonl"), "--out", str(out)]
     )
     assert done.exit_code == 0
-    assert "gold answers: 1 code such as '3-1' (line 21) among numbers" in " ".join(done.output.split())
-    assert {json.loads(line)["parts"]["accuracy"]["kind"] for line in out.read_text().splitlines()} == {
+    note = "gold answers: 1 code such as '3-1' (line 21) among numbers" in " ".join(done.output.split())
+    assert note != composed
+    assert {json.loads(line)["parts"][next(iter(parts))]["kind"] for line in out.read_text().splitlines()} == {
         "number",
         "code",
     }

@@ -227,7 +227,7 @@ def test_from_a_model_to_a_training_set_without_a_script(tmp_path):
     done = grpo_env("generate", "arithmetic", *model, "--samples", 4, "--limit", 6, "--out", "c.jsonl", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     following = done.stderr.splitlines()[-1].partition("Next: grpo_env ")[2].split()
-    assert following == ["score", "arithmetic", "c.jsonl", "--out", "scores.jsonl"]
+    assert following == ["score", "arithmetic", "c.jsonl", "dataset.limit.eval=20", "--out", "scores.jsonl"]
     for command in (following, ["report", "scores.jsonl"], ["export", "sft", "scores.jsonl", "--out", "sft.jsonl"]):
         done = grpo_env(*command, cwd=tmp_path)
         assert done.returncode == 0, done.stderr

@@ -314,3 +314,17 @@ def test_the_command_prints_writes_and_fails_on_change(tmp_path, monkeypatch, ca
     assert command(monkeypatch, "compare", a, b, "--fail-on-change") == 1
     assert command(monkeypatch, "compare", a, a, "--fail-on-change") == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.jsonl", "b.jsonl", "changed.jsonl"]
+
+
+def test_a_composite_is_explained_by_its_parts():
+    """By those that judge the row, at any depth; one with an explanation of its own keeps it."""
+    left_out = {"value": None, "status": "not_applicable", "explanation": "not for this row"}
+    leaf = {"value": 0.0, "status": "scored", "explanation": "boxed: a different number"}
+    inner = {"value": 0.0, "status": "scored", "parts": {"choice": left_out, "accuracy": leaf}}
+    outer = {"value": 0.0, "status": "scored", "parts": {"sum": inner, "other": {**leaf, "explanation": "not 4"}}}
+    other = row(value=1.0) | {"metric": "verdict", "parts": {"verdict": {**outer, "value": 1.0, "explanation": "own"}}}
+    without = row(value=0.0) | {"metric": "verdict", "parts": {"verdict": outer}}
+    result, (disagreement,) = compared([without], [other])
+    lines = [line.strip() for line in disagreement_lines(disagreement, result.main)]
+    assert "A  0  sum: accuracy: boxed: a different number; other: not 4" in lines
+    assert "B  1  own" in lines

@@ -46,6 +46,31 @@ def test_the_numbers_of_a_small_file(rows):
     assert report.length.unit == "characters"
 
 
+def test_the_weights_of_a_part_are_those_of_the_rows_that_have_it(rows):
+    """The last row leaves accuracy out; of the others, half weigh it 1 and half 3."""
+    for number, row in enumerate(rows):
+        row["parts"]["accuracy"]["weight"] = 3.0 if number % 2 else 1.0
+    left_out = {"value": None, "weight": 0.0, "status": "not_applicable", "explanation": "not for this row"}
+    rows[-1]["parts"]["accuracy"] |= left_out
+    report = make_report(rows)
+    accuracy = next(part for part in report.parts if part.name == "accuracy")
+    assert (accuracy.rewarded, accuracy.weight_text) == (True, "1 to 3")
+    assert accuracy.weight == pytest.approx((5 * 1 + 4 * 3) / 9)
+    assert "accuracy, weight 1 to 3" in [chart.title for chart in charts(report)["parts"]]
+
+
+@pytest.mark.parametrize(
+    ("reasons", "words"),
+    [
+        (["length"] * 2 + ["stop"] * 8, "20% of the completions were truncated"),
+        (["length", "stop"] + [None] * 8, "50% of the 2 completions with a finish reason were truncated"),
+    ],
+)
+def test_truncated_completions_are_counted_among_those_with_a_finish_reason(rows, reasons, words):
+    changed = [row | {"finish_reason": reason} for row, reason in zip(rows, reasons, strict=True)]
+    assert any(words in warning.problem for warning in reward_warnings(make_report(changed)))
+
+
 def test_length_is_in_tokens_if_every_row_has_a_count(rows):
     counted = [row | {"num_tokens": 7} for row in rows]
     report = make_report(counted)

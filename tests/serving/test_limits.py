@@ -83,6 +83,18 @@ def test_only_uncompressed_json_of_known_length_is_accepted(server):
 def test_other_methods_are_answered_with_the_allowed_one(server, method):
     reply = server.request(method, "/score", headers={"Authorization": "Bearer open-sesame"})
     assert (reply.status, reply.headers["allow"]) == (405, "POST")
+    if method != "HEAD":
+        assert reply.json == {"detail": f"/score does not take {method}; use POST"}
+
+
+@pytest.mark.parametrize(
+    ("path", "hint"),
+    [("/scores", "did you mean '/score'?"), ("/v1/x", "known: /docs, /get_reward, /healthz, /metrics, /openapi.json,")],
+)
+def test_an_unknown_route_is_answered_with_the_known_ones(server, path, hint):
+    reply = server.request("GET", path, headers={"Authorization": "Bearer open-sesame"})
+    assert reply.status == 404
+    assert f"no route '{path}'; {hint}" in reply.json["detail"]
 
 
 WRONG_TOKENS = [

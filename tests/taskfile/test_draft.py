@@ -21,6 +21,12 @@ TAGGED = [
     {"question": f"{n}+1?", "answer": f"<think>\n{n}+1\n</think>\n<answer>\n{n + 1}\n</answer>"} for n in range(20)
 ]
 WORDS = [{"Text of it": f"Capital {n}?", "gold answer": f"City {'abcdefghijklmnopqrst'[n] * 3}"} for n in range(20)]
+MIXED = [
+    *[{"ticket": f"T{n}", "question": f"{n} + 1?", "gold": str(n + 1)} for n in range(20)],
+    *[{"ticket": f"D{n}", "question": f"What day follows 2024-05-{n}?", "gold": f"2024-05-{n + 1}"} for n in (11, 25)],
+    *[{"ticket": f"C{n}", "question": f"Which is {n}: (A) {n + 1} (B) {n}?", "gold": "B"} for n in range(3)],
+]
+PADDED = [{"question": f"{n} + 1, with three digits?", "answer": f"{n + 1:03}"} for n in range(90, 110)]
 FOUR = [{"question": f"{n}+1?", "answer": n + 1, "id": "same"} for n in range(4)]
 
 
@@ -40,6 +46,8 @@ def write(path, rows):
         ("sums.jsonl", GSM8K, [str(2 * n) for n in range(30)], False),
         ("tagged.jsonl", TAGGED, [str(n) for n in range(1, 21)], False),
         ("words.jsonl", WORDS, [row["gold answer"] for row in WORDS], False),
+        ("mixed.jsonl", MIXED, [row["gold"] for row in MIXED], False),
+        ("padded.jsonl", PADDED, [row["answer"] for row in PADDED], False),
         ("four.jsonl", FOUR, ["1", "2", "3", "4"], False),
     ],
 )
@@ -55,6 +63,15 @@ def test_the_task_passes_check_and_has_all_rows(tmp_path, name, rows, answers, i
     result = check(task)
     assert result.ok, str(result)
     assert "0 without full credit" in str(result)
+
+
+def test_a_majority_of_numbers_does_not_discard_the_other_answers(tmp_path):
+    draft = draft_task(tmp_path / "own.yaml", write(tmp_path / "data.jsonl", MIXED))
+    assert "skip" not in draft.text.partition("format:")[0]
+    assert "compared by its kind: 20 numbers, 2 dates, 3 choice letters.\n  accuracy: {weight: 1.0}\n" in draft.text
+    assert 'if ticket, whose values all differ, is one, add to dataset: id: "{{ ticket }}"' in draft.notes[-1]
+    numbers = draft_task(tmp_path / "own.yaml", write(tmp_path / "data.jsonl", PADDED))
+    assert "accuracy: {weight: 1.0, kind: number}" in numbers.text
 
 
 def test_notes_say_what_is_wrong_with_the_data(tmp_path):

@@ -82,11 +82,18 @@ def test_group_verifiers_compare_the_completions_of_a_row(tmp_path):
     [
         ({"use": "reward_model", "model": "{{ name }}"}, "reward.model: a template of the row is not possible here"),
         ({"use": "numeric", "tol": "{{ t }}"}, "unknown key"),
+        ({"rel_tol": "{{ t }}", "tol": 1}, r"^rows.yaml: verifiers.numeric.tol: unknown key"),
+        (
+            {"rel_tol": "{{ t }}", "units": "conv"},
+            r"^rows.yaml: verifiers.numeric.units: Input should be .*, got 'conv'",
+        ),
+        ({"rel_tol": "{{ t }"}, "^rows.yaml: verifiers.numeric.rel_tol: template line 1: unexpected '}'"),
+        ({"when": "{{ t = 1 }}"}, "^rows.yaml: verifiers.numeric.when: .* got '=': '{{ t = 1 }}'; compare with =="),
     ],
 )
 def test_what_cannot_be_a_template(tmp_path, verifier, message):
     with pytest.raises(UsageError, match=message):
-        task_of(tmp_path, reward=verifier)
+        task_of(tmp_path, **{"reward" if "use" in verifier else "numeric": verifier})
 
 
 def test_a_misspelled_column_is_an_error_also_where_bad_golds_are_skipped(tmp_path):

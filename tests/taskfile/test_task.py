@@ -4,18 +4,19 @@ import json
 import os
 import pickle
 import re
+import sys
 from types import SimpleNamespace
 
 import pytest
 import yaml
 
-from grpo_env import registry
+from grpo_env import registry, score_groups
 from grpo_env.check import failed_cases
 from grpo_env.core import Example, Message
 from grpo_env.docgen.task_summary import describe
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.prompt import unused_template_kwargs
-from grpo_env.taskfile.task import find_task_file, load_task, make_task, task_files
+from grpo_env.taskfile.task import find_task_file, finds_task, load_task, make_task, task_files
 from grpo_env.taskfile.yaml_file import parse_yaml
 
 GOOD = {
@@ -167,11 +168,26 @@ def test_a_row_decides_which_parts_count_and_with_what_weight(folder, info, gold
     assert task.verifier.problem(Example("", (), gold, info)) is None
 
 
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda task: task.score(RIGHT, answer=5), TypeError, "a gold answer is a text, such as '5', not 5"),
+        (lambda task: task.score(5, answer="5"), TypeError, "a completion is a text or a Completion, not 5"),
+        (lambda task: task.examples("train", limit=-1), ValueError, "at least 0, not -1"),
+        (lambda task: score_groups(task, []), TypeError, "takes a verifier, such as task.verifier, not a Task"),
+    ],
+)
+def test_wrong_arguments_raise(file, call, error, message):
+    with pytest.raises(error, match=message):
+        call(load_task(file))
+
+
 def test_a_sum_without_any_part_for_a_row_is_unscored(folder):
     parts = {name: {**MIXED[name], "weight": 1.0} for name in ("math", "mc")}
     task = make_task({**changed("verifiers", parts), "metric": "math", "cases": []}, "x.yaml", folder)
     score = task.score(RIGHT, answer="5", info={"kind": "essay"})
     assert (score.value, score.status) == (None, "not_applicable")
+    assert "no part is for this row (when); add one that is, or leave" in score.explanation
 
 
 def test_what_a_row_cannot_decide_is_a_problem_of_the_row(folder):
@@ -216,6 +232,44 @@ def test_a_task_pickles_and_its_resolved_form_loads_to_the_same_task(file, tmp_p
     again.write_text(yaml.safe_dump(task.resolved()))
     assert load_task(again).examples("train") == task.examples("train")
     assert load_task(again).verifier == task.verifier
+
+
+OWN_VERIFIER = """
+from dataclasses import dataclass
+from grpo_env import Score, Verifier, verifier
+
+@verifier("of_a_file")
+@dataclass(frozen=True)
+class OfAFile(Verifier):
+    def __call__(self, example, completion):
+        return Score(0.25)
+"""
+
+
+def test_the_resolved_form_names_the_files_of_verifiers_that_were_loaded(file, monkeypatch):
+    """So that a run started with --verifiers can be resumed, and its task evaluated, without the option."""
+    code = file.parent / "code_of_a_run.py"
+    code.write_text(OWN_VERIFIER)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    assert registry.load_file(code) == ["of_a_file"]
+    of = {"of_a_file": {}, "again": {"use": "of_a_file"}}
+    task = load_task(file, {"verifiers.own": {"use": "any_of", "of": of}})
+    resolved = task.resolved()
+    uses = [part["use"] for part in resolved["verifiers"]["own"]["of"].values()]
+    assert uses == [f"{code}:OfAFile"] * 2
+    assert not finds_task(str(file), task)
+    file.write_text(yaml.safe_dump(changed("verifiers.of_a_file", {})))
+    assert not finds_task(str(file), load_task(file))  # not without --verifiers
+    monkeypatch.delitem(registry._registered, "of_a_file")
+    monkeypatch.delitem(registry._homes, "of_a_file")
+    assert make_task(resolved, "run/task.yaml", file.parent).score(RIGHT, answer="5").part("again").value == 0.25
+
+
+def test_a_task_is_found_by_its_name_or_file_unless_it_was_overridden(file):
+    assert finds_task("gsm8k", load_task("gsm8k"))
+    assert finds_task(str(file), load_task(file))
+    assert not finds_task(str(file), load_task(file, {"verifiers.accuracy.weight": 3}))
+    assert not finds_task("sums", load_task(file))
 
 
 def test_fractions_of_one_file_are_disjoint_and_complete_and_ignore_the_order(folder):
@@ -293,6 +347,12 @@ def test_bad_gold_answers_are_errors_or_skipped(file, folder):
         ("verifiers.steps", {"use": "reasoning_steps", "target": "x"}, "verifiers.steps.target: "),
         ("verifiers.steps", {"use": "labelled_steps"}, "verifiers.steps.column: this key is required"),
         ("dataset.limit", "x" * 200, f"dataset.limit: Input should be a valid dictionary, got '{'x' * 98}…"),
+        ("dataset.limit", {"train": -1}, "dataset.limit.train: Input should be greater than or equal to 0"),
+        ("prompt.user", "{{ question", "prompt.user: template line 1"),
+        ("prompt.shots", [{"user": "1", "assistant": "{% if %}"}], "prompt.shots.0.assistant: template line 1"),
+        ("dataset.answer", "{{ result }", "dataset.answer: template line 1: unexpected '}': '{{ result }'"),
+        ("dataset.filter", "{{ result = 1 }}", "; compare with =="),
+        ("verifiers.accuracy.weight", "{{ 1 1 }}", "verifiers.accuracy.weight: template line 1"),
         ("cases", [{"completion": "x", "acuracy": 1}], "cases.0.acuracy: no verifier is called"),
         ("cases", [{"accuracy": 1}], "cases.0.completion: this key is required"),
     ],
@@ -325,7 +385,6 @@ def test_a_pipe_is_no_data_set(folder):
     ("key", "value", "line"),
     [
         ("prompt.user", "{{ qestion }}", "unknown field 'qestion'; did you mean 'question'?"),
-        ("prompt.user", "{{ question", "template line 1"),
         ("prompt.user", "{{ question.nope }}", "no attribute 'nope'"),
         ("prompt.user", "{{ question.__class__.__mro__ }}", "unsafe"),
         ("prompt.user", "{{ 1/0 }}", "ZeroDivisionError"),

@@ -18,6 +18,7 @@ from grpo_env.trainer.extensions.greedy_baseline import greedy_rollouts
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.losses import LossInputs, aggregate, denominators, loss_function
 from grpo_env.trainer.rollout import ScoredRollout
+from grpo_env.trainer.run.recording import settings_text
 
 LENGTHS = (2, 4, 1, 3)
 
@@ -144,3 +145,19 @@ def test_a_run(make_task, tmp_path: Path, preset: str) -> None:
     settings = {"steps": 1, "eval.every": 0, "eval.examples": 1, "eval.samples": 0}
     result = train(make_task({"test_vowels": {"weight": 1.0}}, preset=preset, **settings), run_dir=tmp_path / preset)
     assert (result.run_dir / "model").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"steps": 7, "optimizer.learning_rate": 0.1}, "default settings"),
+        ({"preset": "dapo"}, "dapo settings"),
+        ({"preset": "grpo", "kl.coef": 0.1}, "grpo settings except kl.coef"),
+        (
+            {"loss.function": "my_loss.py:loss", "advantage.function": "mine.py:advantages"},
+            "default settings except advantage.function, loss.function",
+        ),
+    ],
+)
+def test_the_console_says_what_differs_from_the_preset(settings: dict[str, object], text: str) -> None:
+    assert settings_text(TrainConfig.from_mapping(settings)) == text

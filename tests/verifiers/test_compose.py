@@ -136,6 +136,17 @@ def test_a_closed_gate_does_not_run_its_part() -> None:
     assert total(Part("g", Fixed(1.0)), Part("p", Broken(), when="g")).value is None
 
 
+def test_the_parts_of_a_composite_that_is_not_run_have_its_status() -> None:
+    """A metric among them is 0 behind a closed gate, as one that is not nested is, and left out with its row."""
+    inner = WeightedSum((Part("metric", Fixed(1.0)),))
+    closed = total(Part("g", Fixed(0.0)), Part("inner", inner, when="g")).part("metric")
+    assert (closed.value, closed.explanation) == (0.0, "the gate g is closed")
+    passed = FirstOf((Part("g", Fixed(0.0)), Part("inner", inner)))(EXAMPLE, TEXT).part("metric")
+    assert (passed.value, passed.explanation) == (None, "not run: g decided")
+    left_out = total(Part("g", Fixed(0.0)), Part("inner", inner, applies=lambda example: False)).part("metric")
+    assert (left_out.value, left_out.explanation) == (None, "not for this row")
+
+
 def test_a_part_behind_an_unscored_gate_is_unscored() -> None:
     score = total(Part("g", BAD_GOLD, 0.0), Part("p", Fixed(1.0), when="g"))
     assert (score.value, score.status) == (None, "not_applicable")

@@ -339,6 +339,13 @@ def run_folder(tmp_path, row):
     return folder
 
 
+def test_runs_are_compared_with_runs_and_files_with_files(run_folder, write, row, index, browse):
+    """A run and a score file rarely have a row in common."""
+    scores = [write([row(0, 0, 1)], name) for name in ("a.jsonl", "b.jsonl")]
+    page = browse(index(run_folder, *scores)).get("/").text
+    assert re.findall(r"/compare/\d/\d/", page) == ["/compare/1/2/", "/compare/2/1/"]
+
+
 def test_a_run_has_curves_that_lead_to_its_samples(run_folder, index, browse):
     client = browse(index(run_folder))
     page = client.get("/0/run").text

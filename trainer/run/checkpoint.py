@@ -18,7 +18,7 @@ from ..config import TrainConfig
 from ..engine.policy import Policy
 from ..engine.sharding.weights import full_model_state, full_state, is_sharded, load_optimizer, shard_state
 from ..prompts import PromptSampler
-from .folder import CURVES, MODEL, RunFiles, atomic_write, fsync, read_config, write_errors
+from .folder import CURVES, MODEL, TASK, RunFiles, atomic_write, fsync, read_config, write_errors
 
 
 class RunFolder(RunFiles):
@@ -37,7 +37,7 @@ class RunFolder(RunFiles):
     def reopen(cls, path: Path, writes: bool = True) -> tuple[RunFolder, Mixture, TrainConfig]:
         """An existing run with its tasks and config. Raises ``UsageError`` if there is none."""
         config = TrainConfig.from_mapping(read_config(path), str(path / "config.yaml"))
-        return cls(path, writes), load_mixture(path / "task.yaml"), config
+        return cls(path, writes), load_mixture(path / TASK), config
 
     def more_steps(self, steps: int, wanted: int | str) -> int:
         """The new number of steps of this run, which has ``steps``. Raises ``UsageError`` unless it is larger."""

@@ -29,7 +29,7 @@ from grpo_env.taskfile.mixture import Mixture
 from grpo_env.taskfile.yaml_file import read_yaml
 
 METRICS, SAMPLES, CURVES, MODEL = "metrics.jsonl", "samples", "curves.png", "model"
-REWARD_MODEL = "reward_model"
+REWARD_MODEL, TASK = "reward_model", "task.yaml"
 PACKAGES = ("grpo_env", "torch", "transformers", "accelerate", "tokenizers", "numpy")
 
 
@@ -51,7 +51,7 @@ class RunFiles:
         versions |= {"python": platform.python_version(), "platform": platform.platform(), **machine}
         with write_errors(run.path):
             (run.path / "versions.json").write_text(json.dumps(versions, indent=2) + "\n", encoding="utf-8")
-            (run.path / "task.yaml").write_bytes(_yaml(mixture.resolved()))
+            (run.path / TASK).write_bytes(_yaml(mixture.resolved()))
             run.write_settings(settings)  # last, since they mark a complete run folder
         return run
 

@@ -12,7 +12,7 @@ from typing import Any
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.yaml_file import read_yaml
 
-from .folder import RunFiles, read_config
+from .folder import TASK, RunFiles, read_config
 
 Curve = list[tuple[int, float, float]]  # number of updates, seconds of training until then, value
 
@@ -32,7 +32,7 @@ class RecordedRun:
         """Raises ``UsageError`` for a folder that is not a run, or has no metrics yet."""
         settings = _flat(read_config(folder))
         seed = settings.pop("seed")
-        task = read_yaml(folder / "task.yaml")
+        task = read_yaml(folder / TASK)
         for key in ("train", "cases", "description", "version"):
             task.pop(key, None)
         rows = RunFiles(folder).metrics()

@@ -13,7 +13,8 @@ from torch import Tensor
 from grpo_env.equality import all_equal
 
 from ..batch import Batch
-from ..config import flatten
+from ..config import FIELDS, TrainConfig, flatten
+from ..config.presets import PRESETS
 from ..engine.description import model_line, precision_warning
 from ..engine.fast.layers import is_supported
 from ..extensions.dynamic_sampling import GroupSelection
@@ -30,6 +31,7 @@ from .run import Run
 from .samples import SampleFiles
 from .trackers import start_tracker
 
+ALGORITHM = ("loss", "advantage", "kl")
 SHOWN = 3  # completions printed before and after training
 
 
@@ -47,7 +49,7 @@ def start_recording(run: Run, start: int) -> None:
     if run.engine.description is not None:
         run.console.print(f"sampling   {run.engine.description}")
     run.console.print(
-        f"algorithm  {config.preset or 'default'} settings, {config.supervision} supervision, {config.steps} steps of "
+        f"algorithm  {settings_text(config)}, {config.supervision} supervision, {config.steps} steps of "
         f"{config.prompts_per_step} x {config.group_size} = {config.prompts_per_step * config.group_size} completions"
     )
     if config.engine.micro_batch_tokens is None and run.policy.device.type == "cuda":
@@ -62,6 +64,14 @@ def start_recording(run: Run, start: int) -> None:
             "engine.micro_batch_tokens, which does not change its gradient"
         )
     run.console.print(f"run        {run.folder.path}" + (f", resumed after {start} steps" if start else ""))
+
+
+def settings_text(config: TrainConfig) -> str:
+    """The preset, and the settings of the loss, the advantages and the KL penalty that differ from it."""
+    values, preset = flatten(config.model_dump()), PRESETS.get(str(config.preset), {})
+    usual = {name: preset.get(name, FIELDS[name].default) for name in values}
+    changed = [name for name in values if name.partition(".")[0] in ALGORITHM and values[name] != usual[name]]
+    return f"{config.preset or 'default'} settings" + (f" except {', '.join(changed)}" if changed else "")
 
 
 def _print_fallbacks(run: Run) -> None:

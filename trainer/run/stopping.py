@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from grpo_env.errors import DivergedError, GrpoEnvError, InterruptedRunError, RunError
+from grpo_env.taskfile.task import finds_task
 
 from ..engine.sharding.weights import is_sharded
 from ..rollout import ScoredRollout
 from .console import step_values_line
 from .curves import plot_curves
-from .folder import CURVES, MODEL, SAMPLES, uninterrupted
+from .folder import CURVES, MODEL, SAMPLES, TASK, uninterrupted
 from .hub import push_model
 from .model_card import model_card
 from .run import Result, Run
@@ -44,8 +45,15 @@ def finish(run: Run) -> Result:
         run.console.print(f"values     {step_values_line(valued)}")
     path = run.folder.path
     run.console.print(f"saved      {path / MODEL}, {path / CURVES}, {path / SAMPLES}")
-    run.console.print(f"next       grpo_env eval {run.mixture.tasks[0].command_line_name} --model {path / MODEL}")
+    run.console.print(f"next       grpo_env eval {_task_argument(run)} --model {path / MODEL}")
     return Result(path, evaluations[0], evaluations[-1])
+
+
+def _task_argument(run: Run) -> str:
+    """The argument that loads the first task of a run as it was trained: its name, its file, or the run's copy."""
+    task = run.mixture.tasks[0]
+    names = [name for name in (task.name, task.source) if finds_task(name, task)]
+    return next(iter(names), task.command_line_name if len(run.mixture.tasks) > 1 else str(run.folder.path / TASK))
 
 
 def push(run: Run) -> None:
@@ -82,7 +90,7 @@ def stopped(run: Run, updates: int, error: BaseException) -> RunError:
         )
     if not foreseen:
         return RunError(f"{updates} of {run.config.steps} steps are saved. Resume with: {command}")
-    files = f"the settings are in {path / 'config.yaml'}, the task with its verifiers in {path / 'task.yaml'}"
+    files = f"the settings are in {path / 'config.yaml'}, the task with its verifiers in {path / TASK}"
     return RunError(f"{error}. The state after {updates} steps is saved; {files}. Change what is wrong, then {command}")
 
 

@@ -113,8 +113,10 @@ def uniform_groups(report: Report) -> Iterator[RewardWarning]:
 def truncated(report: Report) -> Iterator[RewardWarning]:
     """More than 5% of the completions were truncated."""
     if report.truncated > 0.05 * report.finish_known:
+        some = report.finish_known < report.completions
+        which = f"{report.finish_known:,} completions with a finish reason" if some else "completions"
         yield RewardWarning(
-            f"{_percent(report.truncated, report.finish_known)} of the completions were truncated at the length limit",
+            f"{_percent(report.truncated, report.finish_known)} of the {which} were truncated at the length limit",
             "Truncated completions usually score as wrong. Raise the limit (sampling.max_new_tokens), or penalize "
             "length (overlong)",
         )
@@ -188,7 +190,7 @@ def slow(report: Report) -> Iterator[RewardWarning]:
 
 
 def _weighted(report: Report) -> Iterator[Part]:
-    return (part for part in report.parts if part.weight and not part.depth)
+    return (part for part in report.parts if part.rewarded and not part.depth)
 
 
 def _percent(count: int, whole: int) -> str:

@@ -80,7 +80,7 @@ def charts(report: Report) -> dict[str, list[Chart]]:
 
 def _part_charts(report: Report) -> list[Chart]:
     return [
-        Columns(f"{part.name}, weight {part.weight:g}", part.values)
+        Columns(f"{part.name}, weight {part.weight_text}", part.values)
         for part in report.parts
         if not part.depth and part.varies
     ]

@@ -6,10 +6,11 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from math import isfinite, nan
+from math import inf, isfinite, nan
 
 import numpy as np
 
+from grpo_env.core import is_left_out
 from grpo_env.errors import UsageError
 
 from ..parts import PartScore, named_parts, total_score
@@ -51,7 +52,11 @@ class PartColumns:
     depth: int
     values: Column = field(default_factory=Column)
     weighted: Column = field(default_factory=Column)
-    weight: float = 0.0
+    weights: tuple[float, float] = (inf, -inf)
+    """The smallest and the largest weight, of rows that do not leave the part out."""
+    weight_sum: float = 0.0
+    rows: int = 0
+    """The number of these rows."""
     process: float = 0.0
     statuses: Counter[str] = field(default_factory=Counter)
     reasons: dict[str, list[str]] = field(default_factory=dict)
@@ -64,7 +69,9 @@ class PartColumns:
         """Add the score of completion number ``row``."""
         self.values.put(row, score.value)
         self.weighted.put(row, None if score.value is None else score.weight * score.value)
-        self.weight, self.process = score.weight, score.process
+        if not is_left_out(score):
+            self.weights = min(self.weights[0], score.weight), max(self.weights[1], score.weight)
+            self.weight_sum, self.rows, self.process = self.weight_sum + score.weight, self.rows + 1, score.process
         self.statuses[score.status] += 1
         reason = score.explanation[:MAX_REASON_LENGTH]
         reasons = self.reasons.setdefault(score.status, [])

@@ -31,11 +31,16 @@ from .votes import LARGEST_K, majority_at_k
 
 @dataclass(frozen=True)
 class Part:
-    """One part of the reward over all completions. ``weighted_mean`` is the mean of weight times value."""
+    """One part of the reward over all completions. ``weighted_mean`` is the mean of weight times value.
+
+    ``weight`` is the mean weight where rows decide, and ``weights`` are the smallest and the largest. Rows that leave
+    the part out do not count.
+    """
 
     name: str
     depth: int
     weight: float
+    weights: tuple[float, float]
     process: float
     scored: int
     mean: float | None
@@ -49,6 +54,17 @@ class Part:
     statuses: Mapping[str, int]
     reasons: Mapping[str, tuple[str, ...]]
     """By status, the first different explanations."""
+
+    @property
+    def rewarded(self) -> bool:
+        """Whether it has a weight in some row."""
+        return any(self.weights)
+
+    @property
+    def weight_text(self) -> str:
+        """The weight, or the smallest and the largest."""
+        low, high = self.weights
+        return f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
 
 
 @dataclass(frozen=True)
@@ -190,7 +206,8 @@ def _part(name: str, part: PartColumns, rows: int, variance_fraction: float | No
     return Part(
         name=name,
         depth=part.depth,
-        weight=part.weight,
+        weight=part.weight_sum / part.rows if part.rows else 0.0,
+        weights=part.weights if part.rows else (0.0, 0.0),
         process=part.process,
         scored=len(scored),
         mean=float(scored.mean()) if len(scored) else None,

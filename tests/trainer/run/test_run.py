@@ -368,10 +368,14 @@ def test_only_the_newest_checkpoints_are_kept(make_task, tmp_path: Path) -> None
     assert not list((run / "checkpoints").glob(".*"))
 
 
-def test_resume_refuses_finished_runs_and_other_folders(make_task, tmp_path: Path) -> None:
+def test_resume_refuses_finished_runs_and_other_folders(
+    make_task, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(UsageError, match="not a run folder"):
         resume(tmp_path)
-    run = train(make_task(steps=0), run_dir=tmp_path / "run").run_dir
+    overridden = load_task(make_task(steps=0).source, {"verifiers.repetition": {"weight": 0.1}})
+    run = train(overridden, run_dir=tmp_path / "run").run_dir
+    assert f"grpo_env eval {run / 'task.yaml'} --model {run / 'model'}" in capsys.readouterr().err  # as overridden
     with pytest.raises(UsageError, match=r"finished; to go on with it: grpo_env train --resume .*/run steps=\+\d+"):
         resume(run)
     for steps in (0, "0", "+0", "+x", "-1"):
