@@ -176,7 +176,7 @@ class Accuracy(Verifier):
         answer = _shown(final.answers) if final.answers else None
         is_unmarked = final.source in ("none", "last_line") and "last_line" in self.sources
         if value == 0 and is_unmarked and (said := self._said_at_end(golds, final.text)):
-            value, status, answer, why = 1.0, "scored", said, "last_line: stated by the last sentence"
+            value, status, answer, why = 1.0, "scored", said[0], f"last_line: {said[1].reason}"
         gold = _shown([gold.answer.text for gold in golds if not gold.is_translated])
         return Score(value, status, answer=answer, gold=gold, kind=golds[0].kind, explanation=why)
 
@@ -225,13 +225,13 @@ class Accuracy(Verifier):
         time = TimeLimit(self.timeout, total=self.timeout)
         return Rules(self.rel_tol or None, self.decimals, self.percent, self.ignore_case, self.notation, time)
 
-    def _said_at_end(self, golds: Sequence[Gold], text: str) -> str | None:
-        """What the last sentence of a text says, if that is right."""
+    def _said_at_end(self, golds: Sequence[Gold], text: str) -> tuple[str, Verdict] | None:
+        """What the last sentence of a text says, if that is right, and the verdict."""
         rules = self._rules()
         for gold in golds:
             for said in said_at_end(gold.answer.text, gold.kind, text, _may_have_unit(gold)):
-                if self._accepted(gold, said, rules):
-                    return said
+                if verdict := self._accepted(gold, said, rules):
+                    return said, verdict
         return None
 
     def _is_in_another_order(self, golds: Sequence[Gold], final: ExtractedAnswer) -> bool:

@@ -78,6 +78,11 @@ _HEDGE = lazy_compile(
     r"|at (?:most|least))\b|\?",
     re.IGNORECASE,
 )  # whatever is calculated
+_TRIED = lazy_compile(
+    r"\b(?:let|suppos\w*|assum\w*|consider\w*|try|tries|trying|test\w*|check\w*|substitut\w*|plug\w*|given|set"
+    r"|rule out)\b",
+    re.IGNORECASE,
+)
 _TAKES_BACK = lazy_compile(r"\b(?:not|wrong|mistake|incorrect|cannot|error)\b|n['\u2019]t\b", re.IGNORECASE)
 _CHOICE = lazy_compile(
     r"(?:(?P<before>[^.]{0,160}?\b(?:leaves|left with|my pick is|my choice is|pick|choose|go with|going with|select"
@@ -87,7 +92,7 @@ _CHOICE = lazy_compile(
 )
 _CORRECTING = lazy_compile(r"\b(?:actually|wait|however|correction|sorry|instead|on second thought)\b", re.IGNORECASE)
 _TRUTH = lazy_compile(
-    r"(?:(?:.{0,160}?\W)?(?:so|thus|hence|therefore|i'd say|i would say|that's a|that is a),?\s)?"
+    r"(?P<lead>(?:.{0,160}?\W)?(?:so|thus|hence|therefore|i'd say|i would say|that's a|that is a),?\s)?"
     r"(?P<truth>yes|no)(?P<behind>(?:[,.!;:]| [\u2014\u2013-]| from me\b| because\b).{0,160})?",
     re.IGNORECASE,
 )
@@ -132,7 +137,7 @@ def closing_statements(text: str) -> Iterator[str]:
 def closing_value(text: str) -> ClosingValue | None:
     """The only number of the last clause that has one, if that concludes, or the result of a calculation there."""
     sentence, concludes = closing_sentence(text) or ClosingSentence("", False)
-    if not sentence or "\\" in sentence:
+    if not sentence or "\\" in sentence or _FORMULA.search(sentence):
         return None
     plain = _BRACKETS.sub("", sentence).replace("**", "")
     edges = list(_CLAUSE.finditer(plain))
@@ -156,6 +161,8 @@ def closing_value(text: str) -> ClosingValue | None:
         if _EARLIER.search(plain, start):
             return None
         before, behind = side[: numbers[0].start()], side[numbers[0].end() :]
+        if not is_calculated and _TRIED.search(before):
+            return None
         return ClosingValue(numbers[0]["number"].strip(), behind, f"{before} {behind} {rest}", is_calculated)
     return None
 
@@ -180,7 +187,8 @@ def closing_truth(text: str) -> str | None:
     """``yes`` or ``no`` if the last sentence says one of them: "So yes, it is prime.", "I'd say no." """
     last = closing_sentence(text)
     said = _TRUTH.fullmatch(last.text) if last else None
-    if said is None or (_NO if said["truth"].lower() == "yes" else _YES).search(said["behind"] or ""):
+    is_said = said and (last.concludes or said["lead"] or not said["behind"]) and not _CORRECTING.search(text)
+    if said is None or not is_said or (_NO if said["truth"].lower() == "yes" else _YES).search(said["behind"] or ""):
         return None
     return said["truth"].lower()
 
@@ -197,12 +205,14 @@ def closing_sentence(text: str) -> ClosingSentence | None:
     masked = _FORMULA.sub(lambda match: "x" * len(match[0]), tail)
     edges = [0, *(match.end() for match in _END.finditer(masked)), len(tail)]
     sentences = [part for start, end in pairwise(edges) if (part := tail[start:end].strip())]
+    has_closer = False
     while sentences and _CLOSER.fullmatch(sentences[-1]) and not _TAKES_BACK.search(sentences[-1]):
         sentences.pop()
+        has_closer = True
     if not sentences or len(sentences[-1]) > MAX_LENGTH or _UNFINISHED.search(sentences[-1]):
         return None
     sentence = sentences[-1].strip("*_ ").rstrip(".!")
     lead = _LEAD.match(sentence)
     is_only = len(sentences) == 1 and len(text) <= WINDOW
-    concludes = lead is not None or is_only or _CONCLUDES.search(sentence) is not None
+    concludes = lead is not None or (is_only and has_closer) or _CONCLUDES.search(sentence) is not None
     return ClosingSentence(sentence[lead.end() :] if lead else sentence, concludes)
