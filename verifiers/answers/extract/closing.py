@@ -187,10 +187,11 @@ def closing_truth(text: str) -> str | None:
     """``yes`` or ``no`` if the last sentence says one of them: "So yes, it is prime.", "I'd say no." """
     last = closing_sentence(text)
     said = _TRUTH.fullmatch(last.text) if last else None
-    is_said = said and (last.concludes or said["lead"] or not said["behind"]) and not _CORRECTING.search(text)
-    if said is None or not is_said or (_NO if said["truth"].lower() == "yes" else _YES).search(said["behind"] or ""):
+    if last is None or said is None or _CORRECTING.search(text):
         return None
-    return said["truth"].lower()
+    is_said = last.concludes or said["lead"] or not said["behind"]
+    against = _NO if said["truth"].lower() == "yes" else _YES
+    return said["truth"].lower() if is_said and not against.search(said["behind"] or "") else None
 
 
 def _first_clause(sentence: str) -> str:
