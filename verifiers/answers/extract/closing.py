@@ -19,7 +19,7 @@ from .statements import UNSURE
 WINDOW = 600  # characters
 MAX_LENGTH = 240
 
-_FORMULA = lazy_compile(r"\$(?![^$]*[a-z]{2} [a-z]{2})[^$\n]+\$|\\\(.+?\\\)")
+_FORMULA = lazy_compile(r"\$(?![^$]*[a-z]{2} [a-z]{2})(?:[^\s$][^$\n]*)?[^\s$=+*/(-]\$|\\\(.+?\\\)")  # not $20 - $15
 _END = lazy_compile(
     r"(?<![A-Z])(?<!\bSt)(?<!\bMt)(?<!\bDr)(?<!\bMr)(?<!\bNo)(?<!\bRs)(?<!\bMrs)(?<!\bvs)(?<!\bapprox)(?<!i\.e)(?<!e\.g)"
     r"[.!?][*_)\"'\u201d]*(?=\s|\Z)|\n+"
@@ -79,7 +79,7 @@ _HEDGE = lazy_compile(
     re.IGNORECASE,
 )  # whatever is calculated
 _TRIED = lazy_compile(
-    r"\b(?:let|suppos\w*|assum\w*|consider\w*|try|tries|trying|test\w*|check\w*|substitut\w*|plug\w*|given|set"
+    r"\b(?:let|suppos\w*|assum\w*|consider\w*|try|tries|trying|test\w*|check\w*|substitut\w*|plug\w*|given"
     r"|rule out)\b",
     re.IGNORECASE,
 )
