@@ -30,16 +30,12 @@ class Reject(NamedTuple):
 
 
 class ChunkResult(NamedTuple):
-    """A chunk's output as JSONL, its rejects and summary, its size (``Chunk.size``), and the groups of its rows.
-
-    A group is its file and its key, in the order of the rows; rows that are a group by themselves are not among them.
-    """
+    """A chunk's output as JSONL, its rejects and summary, and its size (``Chunk.size``)."""
 
     lines: bytes
     rejects: tuple[Reject, ...]
     summary: ScoreSummary
     size: int = 0
-    groups: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -73,10 +69,8 @@ class Job:
                 line = next(line for line in chunk.rows if line.line == result.line)
                 rejects.append(self.reject(chunk, line, result.problem))
             summary.add(result, self.task.metric)
-        keys = (result.row.key for result in results if result.scores and result.row.key is not None)
-        groups = tuple((self.names[chunk.file], key) for key, _ in groupby(keys))
         summary.seconds = time.process_time() - start
-        return ChunkResult("".join(lines).encode(), tuple(rejects), summary, chunk.size, groups)
+        return ChunkResult("".join(lines).encode(), tuple(rejects), summary, chunk.size)
 
     def reject(self, chunk: Chunk, line: Line | Record, problem: str) -> Reject:
         """One of the chunk's lines as a reject."""

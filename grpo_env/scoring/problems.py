@@ -1,4 +1,4 @@
-"""Says on the console why rows were rejected, and which groups were scored in pieces."""
+"""Says on the console why rows were rejected."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 
-from grpo_env.plural import counted
-
 from .input_file import InputFile
 from .job import Reject
 
@@ -16,26 +14,12 @@ MAX_PRINTED = 10  # different ones
 
 
 class Problems:
-    """Prints each problem of the rows of ``files`` with the first row that has it, and at the end how many more do.
-
-    Prints also how many of the groups that were added have rows that are not adjacent.
-    """
+    """Prints each problem of the rows of ``files`` with the first row that has it, and at the end how many more do."""
 
     def __init__(self, files: Sequence[InputFile], console: Console) -> None:
         self._places = {file.name: file.place for file in files}
         self._console = console
         self._repeated = Counter[str]()
-        self._groups = set[int]()  # hashes, as keys may be long
-        self._last: tuple[str, str] | None = None
-        self._in_pieces: dict[tuple[str, str], None] = {}
-
-    def add_groups(self, groups: Iterable[tuple[str, str]]) -> None:
-        """Count groups (file and key), in the order of their rows, that were added before and have ended since."""
-        for group in groups:
-            if group != self._last and hash(group) in self._groups:
-                self._in_pieces[group] = None
-            self._groups.add(hash(group))
-            self._last = group
 
     def add(self, rejects: Iterable[Reject]) -> None:
         """Print the problems that are new."""
@@ -51,12 +35,6 @@ class Problems:
         for problem, more in self._repeated.items():
             if more:
                 self._print(f"{more:,} more {'rows' if more > 1 else 'row'}: {problem}")
-        if self._in_pieces:
-            file, key = next(iter(self._in_pieces))
-            self._print(
-                f"{counted(len(self._in_pieces), 'group')} with rows that are not adjacent, such as {key!r:.60} in "
-                f"{file}: each piece was scored as a group; sort the rows by their group and score again"
-            )
 
     def _print(self, line: str) -> None:
         self._console.print(line, markup=False, style="yellow", soft_wrap=True)

@@ -166,7 +166,6 @@ def _score_rest(
         for result in results:
             output.add(result)
             problems.add(result.rejects)
-            problems.add_groups(result.groups)
             advance(result.size, result.summary.completions)
     problems.end()
 

@@ -223,25 +223,6 @@ def test_files_of_several_kinds_are_scored_into_one_and_rejects_into_another(tas
         assert line in console.file.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("order", "line"),
-    [
-        ("q" * 70 + "r!r" + "s" * 60, ""),  # over the ends of chunks, and around a row that cannot be read
-        ("qrqrq" + "s" * 80 + "s", "2 groups with rows that are not adjacent, such as 'q' in"),
-        ("q" + "s" * 80 + "q", "1 group with rows that are not adjacent, such as 'q' in"),
-    ],
-)
-def test_groups_that_are_not_adjacent_are_counted_once(task, tmp_path, order, line):
-    rows = ["{}" if key == "!" else json.dumps({"answer": "5", "completion": "5", "group": key}) for key in order]
-    file = tmp_path / "rows.jsonl"
-    file.write_text("\n".join(rows))
-    console = Console(file=io.StringIO(), width=200)
-    score_files(task, [file], tmp_path / "out.jsonl", console=console)
-    said = [text for text in console.file.getvalue().splitlines() if "not adjacent" in text]
-    assert len(said) == bool(line)
-    assert all(text.startswith(line) and "sort the rows by their group" in text for text in said)
-
-
 def test_parquet_holds_what_jsonl_does(task, tmp_path):
     strange = "2+2=4 \ud800 <b>\x1b[31m\n#### 0"
     inputs = [
