@@ -11,7 +11,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -32,14 +32,27 @@ class ResumableOutput:
     """The output file ``out``, of which ``chunks`` are finished, with their ``summary``. A context manager.
 
     ``identity`` is everything that the output depends on; ``None`` if a later run cannot continue this one. An error in
-    the block keeps the finished work. Raises ``UsageError`` if the output exists (unless ``overwrite``) or there is
-    unfinished work of another identity (unless ``restart``), ``RunError`` if it cannot be written.
+    the block keeps the finished work. Raises ``UsageError`` if the output exists (unless ``overwrite``), if it or its rejects are
+    one of ``inputs``, or if there is unfinished work of another identity (unless ``restart``), ``RunError`` if it
+    cannot be written.
     """
 
     def __init__(
-        self, out: Path, identity: Mapping[str, Any] | None, *, restart: bool = False, overwrite: bool = False
+        self,
+        out: Path,
+        identity: Mapping[str, Any] | None,
+        *,
+        inputs: Sequence[Path] = (),
+        restart: bool = False,
+        overwrite: bool = False,
     ) -> None:
-        self.out, self.rejects_file = out, out.with_suffix(".rejects.jsonl")
+        self.out = out
+        self.rejects_file = rejects_of(out)
+        for file in inputs:
+            if _same(out, file):
+                raise UsageError(f"{out}: is an input; give another name with --out")
+            if _same(self.rejects_file, file):
+                raise UsageError(f"{file}: is an input, and rejects of {out} would go there; give another --out")
         self.chunks, self.summary = 0, ScoreSummary()
         self._identity = None if identity is None else json.loads(json.dumps(identity))
         self._restart, self._overwrite = restart, overwrite
@@ -192,8 +205,16 @@ class ResumableOutput:
             raise RunError(f"{self.out}: cannot be written ({error.strerror or error})") from error
 
 
+def rejects_of(out: Path) -> Path:
+    """The file of rejects of an output: of ``X.jsonl`` ``X.rejects.jsonl``, of ``X.parquet`` one with its suffix.
+
+    So no two outputs share a file of rejects.
+    """
+    return out.with_name(f"{out.name.removesuffix('.jsonl')}.rejects.jsonl")
+
+
 def _same(path: Path, other: Path) -> bool:
-    return path.exists() and path.samefile(other)
+    return path.exists() and other.exists() and path.samefile(other)
 
 
 def _differences(old: Any, new: Any, key: str = "") -> Iterator[tuple[str, str, str]]:

@@ -80,8 +80,6 @@ def score_files(
     cluster = _cluster(engine)
     if out is not None and out.suffix not in (".jsonl", ".parquet"):
         raise UsageError(f"{out}: --out must end in .jsonl or .parquet")
-    if out is not None and any(file.exists() and out.exists() and file.samefile(out) for file in files):
-        raise UsageError(f"{out}: is an input; give another name with --out")
     inputs = _open_inputs(task, files, options, only_files=cluster is not None)
     for file in inputs:
         console.print(f"{file.name}: {file.file_format.name}", markup=False)
@@ -89,7 +87,7 @@ def score_files(
     readers = tuple(file.reader(examples, options.text) for file in inputs)
     job = Job(task, tuple(file.name for file in inputs), readers, options.text, options.advantages)
     identity = _identity(task, inputs, options, examples) if all(file.seekable for file in inputs) else None
-    with _output(out, identity, restart=restart, overwrite=overwrite) as output:
+    with _output(out, identity, files, restart=restart, overwrite=overwrite) as output:
         start, completions_before = time.perf_counter(), output.summary.completions
         with _resume_messages(output, console):
             _score_rest(job, inputs, output, workers, cluster, console)
@@ -106,9 +104,11 @@ def score_files(
 
 
 def _output(
-    out: Path | None, identity: Mapping[str, Any] | None, *, restart: bool, overwrite: bool
+    out: Path | None, identity: Mapping[str, Any] | None, inputs: Sequence[Path], *, restart: bool, overwrite: bool
 ) -> StreamOutput | ResumableOutput:
-    return StreamOutput() if out is None else ResumableOutput(out, identity, restart=restart, overwrite=overwrite)
+    if out is None:
+        return StreamOutput()
+    return ResumableOutput(out, identity, inputs=inputs, restart=restart, overwrite=overwrite)
 
 
 def _cluster(engine: str) -> Cluster | None:

@@ -140,6 +140,26 @@ def test_an_output_is_overwritten_only_on_request_and_only_by_a_complete_one(tmp
     assert not rejects.exists()
 
 
+@pytest.mark.parametrize("given", ["out.jsonl", "out.rejects.jsonl", "link"])
+def test_an_input_is_never_overwritten(tmp_path, given):
+    out = tmp_path / "out.jsonl"
+    complete(out, 1)
+    (tmp_path / "link").symlink_to("out.rejects.jsonl")
+    before = contents(tmp_path)
+    with pytest.raises(UsageError, match="is an input"):
+        complete(out, 1, overwrite=True, inputs=[tmp_path / given])
+    assert contents(tmp_path) == before
+
+
+def test_outputs_of_two_kinds_have_their_own_rejects(tmp_path):
+    complete(tmp_path / "out.jsonl", 1)
+    before = contents(tmp_path)
+    with ResumableOutput(tmp_path / "out.parquet", TASK, overwrite=True) as output:
+        output.add(chunk(1)._replace(rejects=(), summary=ScoreSummary(rows=1, completions=1)))
+        output.finish()
+    assert {name: contents(tmp_path)[name] for name in before} == before
+
+
 def test_nothing_is_left_where_nothing_was_scored(tmp_path):
     with ResumableOutput(tmp_path / "out.jsonl", TASK) as output:
         output.add(chunk(0)._replace(lines=b"", summary=ScoreSummary(rows=1, bad_rows=1)))

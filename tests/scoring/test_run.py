@@ -217,7 +217,7 @@ def test_files_of_several_kinds_are_scored_into_one_and_rejects_into_another(tas
     assert {(row["task"], row["metric"], row["text"], row["prompt"]) for row in scores} == {
         ("sums", "accuracy", None, None)
     }
-    (reject,) = read_records(tmp_path / "out.rejects.jsonl")
+    (reject,) = read_records(tmp_path / "out.parquet.rejects.jsonl")
     assert {**reject.row, "problem": ""} == {"file": a, "line": 3, "problem": "", "row": "{broken"}
     for line in (f"{a}: grpo_env rows", f"{a}, line 3: not valid JSON", "1 row could not be scored"):
         assert line in console.file.getvalue()

@@ -211,7 +211,7 @@ def label_steps(
     labels = Labels(task, config, rollouts, segments or StepValuesConfig())
     read = {"fields": asdict(fields), "join": join, "split": split, "limit": limit}
     identity = {**labels.identity(), "file": file.identity(), **read}
-    output = ResumableOutput(out, identity, restart=restart, overwrite=overwrite)
+    output = ResumableOutput(out, identity, inputs=[completions], restart=restart, overwrite=overwrite)
     with output, sampling_policy(config, console) as policy:
         if output.summary.rows:
             console.print(f"resuming after {counted(output.summary.completions, 'completion')} of an interrupted run")
