@@ -32,9 +32,9 @@ class ResumableOutput:
     """The output file ``out``, of which ``chunks`` are finished, with their ``summary``. A context manager.
 
     ``identity`` is everything that the output depends on; ``None`` if a later run cannot continue this one. An error in
-    the block keeps the finished work. Raises ``UsageError`` if the output exists (unless ``overwrite``), if it or its rejects are
-    one of ``inputs``, or if there is unfinished work of another identity (unless ``restart``), ``RunError`` if it
-    cannot be written.
+    the block keeps the finished work. Raises ``UsageError`` if the output exists (unless ``overwrite``), if it or its
+    rejects are one of ``inputs``, or if there is unfinished work of another identity (unless ``restart``), ``RunError``
+    if it cannot be written.
     """
 
     def __init__(
