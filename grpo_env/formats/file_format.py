@@ -104,7 +104,8 @@ class FileFormat:
         if answer is not None and not self.template_first:
             return answer
         with suppress(UsageError) if answer is not None else nullcontext():
-            return template(row)
+            made = template(row)
+            return answer if made is None else made
         return answer
 
 

@@ -16,7 +16,7 @@ from grpo_env.errors import UsageError, nearest
 from grpo_env.registry import find, is_safe_mode, locate
 
 from .dataset import SplitRows, is_local, load_rows
-from .prompt import build_prompt, is_true, render
+from .prompt import build_prompt, is_true, render, render_value
 from .row_options import RowOptions
 from .row_rules import RowCondition, RowNumber, is_template
 from .schema import SECTIONS, ScheduleSpec, Split, TaskSpec, VerifierSpec
@@ -167,14 +167,16 @@ class Task:
         return Example(id, prompt, answer, row, self.spec.prompt.chat_template_kwargs, place)
 
     def answer(self, row: Mapping[str, Any], where: str) -> str | None:
-        """The gold answer of a row by the task's template, or ``None`` if the task has no gold answers.
+        """The gold answer of a row by the task's template; ``None`` if the task has none, or the row a null or NaN.
 
         Of a whole response that ends with the format's answer block, it is what stands in that block.
         """
         template, tag = self.spec.dataset.answer, self.format.answer
         if template is None:
             return None
-        answer = render(template, row, self.format, f"{where}: dataset.answer")
+        answer = render_value(template, row, self.format, f"{where}: dataset.answer")
+        if answer is None:
+            return None
         blocks = answer.split(f"<{tag}>") if tag and answer.rstrip().endswith(f"</{tag}>") else []
         return blocks[1].rstrip().removesuffix(f"</{tag}>").strip() if len(blocks) == 2 else answer
 

@@ -1,6 +1,7 @@
 """Scoring rows: columns and selectors, bad rows, and the same scores from any number of processes."""
 
 import json
+import math
 from ast import literal_eval
 from dataclasses import dataclass
 from pathlib import Path
@@ -152,6 +153,11 @@ def test_fields_are_mapped_by_column_path_and_template(task):
         ({"answer": "5", "completion": 5}, Fields(), "found int"),
         ({"completion": "5"}, Fields(), "unknown field 'answer'"),
         ({"answer": "", "completion": "5"}, Fields(), "accuracy"),
+        ({"answer": None, "completion": "None"}, Fields(), "accuracy: the gold answer is missing"),
+        ({"answer": math.nan, "completion": "nan"}, Fields(), "the gold answer is missing"),
+        ({"answer": "5", "a": None, "completion": "None"}, Fields(answer="a"), "the gold answer is missing"),
+        ({"answer": "5", "a": math.nan, "completion": "NaN"}, Fields(answer="a"), "the gold answer is missing"),
+        ({"answer": "5", "a": None, "completion": "None"}, Fields(answer="{{ a }}"), "the gold answer is missing"),
         ({"answer": "5", "completion": "5", "y": 2}, Fields(label=("y",)), "a label must be"),
         ({"answer": "5", "completion": "5", "y": [True, True]}, Fields(label=("y",)), "2 labels for 1 completions"),
         ({"answer": "5", "text": "5"}, Fields(completion=("txt",)), "did you mean 'text'?"),

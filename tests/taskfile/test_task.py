@@ -1,6 +1,7 @@
 """Task files: the tasks they define, and a one-line message for each kind of error."""
 
 import json
+import math
 import os
 import pickle
 import re
@@ -340,6 +341,28 @@ def test_invalid_data_is_one_line_with_file_row_and_hint(folder, key, value, lin
         task.examples("train")
     assert line in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("template", "answer", "made"),
+    [
+        ("{{ answer }}", None, None),
+        ("{{ answer }}", math.nan, None),
+        ("{{ answer | trim }} cm", None, None),
+        ("{{ answer | int }}", math.nan, None),
+        ("{{ answer ~ ' cm' }}", None, None),
+        ("{{ answer or 'no' }}", None, "no"),
+        ("{{ answer | default('no', true) }}", None, "no"),
+        ("{{ answer | tojson }}", None, "null"),
+        ("{% if answer is none %}no{% else %}{{ answer }}{% endif %}", None, "no"),
+        ("{{ answer }}", "None", "None"),
+        ("{{ answer }}", 0, "0"),
+    ],
+)
+def test_a_gold_answer_that_is_null_is_none_and_no_text(folder, template, answer, made):
+    task = make_task(changed("dataset.answer", template), "my/file.yaml", folder)
+    assert task.answer({"answer": 5}, "row") is not None  # what one row left behind does not count for another
+    assert task.answer({"answer": answer}, "row") == made
 
 
 def test_empty_data_and_a_bad_line_are_named(folder):
