@@ -7,6 +7,7 @@ off and scored again.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sys
@@ -17,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from grpo_env.core import Example
 from grpo_env.errors import RunError, UsageError
 from grpo_env.files.jsonl import dump_record
 from grpo_env.files.writer import check_free
@@ -203,6 +205,15 @@ class ResumableOutput:
             yield
         except OSError as error:
             raise RunError(f"{self.out}: cannot be written ({error.strerror or error})") from error
+
+
+def examples_hash(examples: Sequence[Example]) -> str:
+    """A hash of everything that scores, prompts and output rows take from examples; empty without any."""
+    content = hashlib.sha256()
+    for example in examples:
+        values = (example.id, example.prompt, example.answer, dict(example.info), dict(example.chat_template_kwargs))
+        content.update(repr(values).encode("utf-8", "backslashreplace"))
+    return content.hexdigest()[:16] if examples else ""
 
 
 def rejects_of(out: Path) -> Path:

@@ -32,7 +32,7 @@ from .job import ChunkResult, Job
 from .parallel import map_on_workers
 from .parquet_output import write_parquet
 from .problems import Problems
-from .resume import ResumableOutput, StreamOutput
+from .resume import ResumableOutput, StreamOutput, examples_hash
 from .summary import ScoreSummary
 from .summary_table import print_summary, progress
 
@@ -179,13 +179,12 @@ def _total_size(inputs: Sequence[InputFile]) -> int | None:
 
 def _identity(task: Task, inputs: Sequence[InputFile], options: Options, examples: Sequence[Example]) -> dict[str, Any]:
     """Everything that the output depends on."""
-    answers = [(example.id, example.answer) for example in examples]
     return {
         "grpo_env": __version__,
         "task": task.resolved(),
         "code": {_name(cls): _code_hash(cls) for cls in task.verifier_classes},
         "options": asdict(options),
-        "examples": _hash(repr(answers).encode()) if examples else "",
+        "examples": examples_hash(examples),
         "inputs": {file.name: file.identity() for file in inputs},
     }
 

@@ -27,6 +27,7 @@ from grpo_env.scoring.input_file import InputFile
 from grpo_env.scoring.job import Job
 from grpo_env.scoring.parquet_output import write_parquet
 from grpo_env.scoring.reader import RowReader
+from grpo_env.scoring.resume import ResumableOutput
 from grpo_env.taskfile.task import make_task
 
 SUMS = {
@@ -257,6 +258,30 @@ def test_chats_stay_chats_in_parquet(task, tmp_path):
     write_parquet(task, tmp_path / "x", tmp_path / "x.parquet")
     table = pyarrow.parquet.read_table(tmp_path / "x.parquet")
     assert table["prompt"].to_pylist() == [[{"role": "user", "content": "0+0?"}]]
+
+
+@pytest.mark.parametrize("column", ["question", "answer", "tests"])
+def test_an_interrupted_run_is_not_continued_with_other_examples(tmp_path, monkeypatch, column):
+    """Joined rows take any column of their examples: ``python_tests`` reads its tests there."""
+    dataset = {**SUMS["dataset"], "id": "{{ id }}", "split": {"eval": 1.0}}
+    file, out = write(tmp_path / "in.jsonl", [{"id": "r0", "completion": "#### 0"}]), tmp_path / "out.jsonl"
+    example = {**rows(1)[0], "tests": "assert f(1) == 1"}
+
+    def score():
+        task = make_task({**SUMS, "dataset": dataset}, "sums.yaml", tmp_path)
+        return score_files(task, [file], out, Options(join="id"), console=quiet())
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    write(tmp_path / "rows.jsonl", [example])
+    with monkeypatch.context() as patched:
+        patched.setattr(ResumableOutput, "finish", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            score()
+    write(tmp_path / "rows.jsonl", [{**example, column: "2"}])
+    with pytest.raises(UsageError, match="examples was"):
+        score()
 
 
 def test_completions_without_questions_are_joined_with_the_tasks_examples(tmp_path):
