@@ -1,5 +1,7 @@
 """Tool calls in texts, as the chat templates of the families write them."""
 
+import math
+
 import pytest
 
 from grpo_env.environments.calls import MAX_CALL, MAX_CALLS, parse_calls
@@ -47,6 +49,8 @@ UNREADABLE = {
     "no name": '<tool_call>{"arguments": {}}</tool_call>',
     "a list of arguments": '<tool_call>{"name": "price", "arguments": ["tea"]}</tool_call>',
     "not a number": '<tool_call>{"name": "price", "arguments": {"item": NaN}}</tool_call>',
+    "too large": '<tool_call>{"name": "price", "arguments": {"item": -1e999}}</tool_call>',
+    "too large, in a string": r'<tool_call>{"name": "price", "arguments": "{\"item\": 1e999}"}</tool_call>',
     "deep": '<tool_call>{"name": "price", "arguments": {"item": ' + "[" * 50_000 + "</tool_call>",
     "digits": '<tool_call>{"name": "price", "arguments": {"item": ' + "9" * 5_000 + "}}</tool_call>",
     "huge": HERMES.replace("tea", "t" * (MAX_CALL + 1)),
@@ -93,6 +97,9 @@ def test_a_tokenizers_own_parser_comes_first():
         return {"tool_calls": [{"type": "function", "function": {"name": "price", "arguments": {"item": text}}}]}
 
     assert parse_calls("tea", "think", parser)[0][:2] == ("price", {"item": "tea"})
+    (call,) = parse_calls(math.inf, None, parser)  # of a schema whose numbers are floats of Python
+    assert (call.name, call.arguments) == ("", {})
+    assert "not JSON" in call.problem
 
 
 def test_a_parser_that_fails_is_a_problem():
