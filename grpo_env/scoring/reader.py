@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 from grpo_env.core import Completion, Example
@@ -103,6 +104,29 @@ class RowReader:
             tools=tools,
             prompt_recorded=prompt.recorded,
         )
+
+    def in_groups(self, rows: Iterable[Line | Record]) -> Iterator[Line | Record]:
+        """The rows of the file, with each group's together where the format mixes those of a block of rows.
+
+        Such a block (a training step) is held in memory. Groups keep the order of their first rows.
+        """
+        column = self.file_format.mixed_within
+        if column is None:
+            yield from rows
+            return
+        groups: dict[str | int, list[Line | Record]] = {}
+        block: Any = None
+        for number, row in enumerate(rows):
+            content = parse(row).row or {}
+            if content.get(column, block) != block:
+                yield from chain.from_iterable(groups.values())
+                groups, block = {}, content[column]
+            try:
+                key: str | int = self.key(row) or number
+            except UsageError:
+                key = number
+            groups.setdefault(key, []).append(row)
+        yield from chain.from_iterable(groups.values())
 
     def key(self, line: Line | Record) -> str | None:
         """``InputRow.key`` without the rest of the row. Raises ``UsageError`` for a row that cannot be scored."""

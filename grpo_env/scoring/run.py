@@ -31,7 +31,7 @@ from .isolate_failures import isolate_failures
 from .job import ChunkResult, Job
 from .parallel import map_on_workers
 from .parquet_output import write_parquet
-from .problems import Problems
+from .problems import Problems, ReturningGroups
 from .resume import ResumableOutput, StreamOutput, examples_hash
 from .summary import ScoreSummary
 from .summary_table import print_summary, progress
@@ -153,21 +153,25 @@ def _score_rest(
     console: Console,
 ) -> None:
     """Score what ``output`` does not have yet."""
-    chunks = cut_files((file.rows(), reader.key) for file, reader in zip(inputs, job.readers, strict=True))
+    chunks = cut_files(
+        (reader.in_groups(file.rows()), reader.key) for file, reader in zip(inputs, job.readers, strict=True)
+    )
     size_before = sum(chunk.size for chunk in islice(chunks, output.chunks))
     size = _total_size(inputs) if console.is_terminal else None
     if cluster:
         results = cluster(job, [file.path for file in inputs], output.chunks, workers)
     else:
         results = map_on_workers(job, chunks, workers or os.cpu_count() or 1, partial(isolate_failures, job))
-    problems = Problems(inputs, console)
+    problems, returning = Problems(inputs, console), ReturningGroups(inputs, console)
     # Closed at once if writing fails: the processes wait for more work as long as it is open.
     with progress(None if size is None else size - size_before, console) as advance, closing(results):
         for result in results:
             output.add(result)
             problems.add(result.rejects)
+            returning.add(result.groups)
             advance(result.size, result.summary.completions)
     problems.end()
+    output.summary.returning_groups += returning.end()
 
 
 def _total_size(inputs: Sequence[InputFile]) -> int | None:

@@ -21,7 +21,7 @@ from grpo_env.errors import UsageError
 from grpo_env.files.reader import read_records
 from grpo_env.registry import load_file
 from grpo_env.results.rows import read_scores
-from grpo_env.scoring import Fields, Options, score_files
+from grpo_env.scoring import Fields, Options, chunks, score_files
 from grpo_env.scoring.chunks import Chunk
 from grpo_env.scoring.input_file import InputFile
 from grpo_env.scoring.job import Job
@@ -405,6 +405,37 @@ def test_a_killed_run_resumes_without_losing_or_repeating_rows(verifier_file, tm
     assert all(row["total"] == 1.0 for row in scores)
     assert [record.row["line"] for record in read_records(tmp_path / "out.rejects.jsonl")] == [601]
     assert sorted(path.name for path in tmp_path.iterdir() if "out" in path.name) == ["out.jsonl", "out.rejects.jsonl"]
+
+
+VERL = {"gts": "5", "score": 0.0, "step": 1}  # one row a completion, in the order of balance_batch
+MIXED = [{**VERL, "input": f"q{n % 2}", "output": f"#### {5 if n < 2 else 6}"} for n in range(4)]
+
+
+@pytest.mark.parametrize("chunk_rows", [1, 64])
+def test_groups_that_verl_mixed_are_put_together_within_their_step(task, tmp_path, monkeypatch, chunk_rows):
+    monkeypatch.setattr(chunks, "CHUNK_ROWS", chunk_rows)
+    file = write(tmp_path / "1.jsonl", [*MIXED, "{broken", *({**row, "step": 2} for row in MIXED)])
+    console = quiet()
+    summary = score_files(task, [file], tmp_path / "out.jsonl", Options(advantages=True), console=console)
+    scores = list(read_scores(tmp_path / "out.jsonl"))
+    assert [row["line"] for row in scores] == [1, 3, 2, 4, 6, 8, 7, 9]
+    assert [row["advantage"] for row in scores] == pytest.approx([0.70711, -0.70711] * 4, abs=1e-4)
+    assert len({row["group"] for row in scores}) == 4
+    assert (summary.returning_groups, summary.bad_rows) == (0, 1)
+
+
+@pytest.mark.parametrize("chunk_rows", [1, 64])
+def test_groups_that_return_are_named_with_both_lines(task, tmp_path, monkeypatch, chunk_rows):
+    monkeypatch.setattr(chunks, "CHUNK_ROWS", chunk_rows)
+    keys = ["a", "a", "b", "a", "b", None, "c", "c"]
+    console = quiet()
+    file = write(tmp_path / "in.jsonl", [{**row, "group": key} for row, key in zip(rows(8), keys, strict=True)])
+    summary = score_files(task, [file], tmp_path / "out.jsonl", console=console)
+    assert summary.returning_groups == 2
+    said = (
+        f"{file}, line 4: the group 'a', which began at line 1, goes on after rows of another group and 1 other group"
+    )
+    assert said in console.file.getvalue()
 
 
 @pytest.mark.parametrize("size", [10, 3 << 20])
