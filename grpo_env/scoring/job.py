@@ -61,7 +61,7 @@ class Job:
         """Score a chunk. Never raises because of its rows."""
         start = time.process_time()
         reader, summary = self.readers[chunk.file], ScoreSummary()
-        read = [row for line in chunk.rows if (row := reader.read(line)) is not None]
+        read = reader.read_all(chunk.rows)
         rows = [row for row in read if not row.skipped]
         summary.skipped = len(read) - len(rows)
         scoring_start = time.process_time()

@@ -38,8 +38,8 @@ class InputRow(NamedTuple):
 
     Neighbors with the same ``key`` are one group; ``None``: the row is a group by itself. ``labels`` and ``reasonings``
     (what a server returned apart from the text) have an entry for each completion, and ``first`` is the number of the
-    first one. ``tools`` are those of an episode, if they are known. ``prompt_recorded`` as in ``columns.Prompt``. A row
-    is ``skipped`` if its problem is a gold answer that ``dataset.bad_gold: skip`` leaves out.
+    first one in its group. ``tools`` are those of an episode, if they are known. ``prompt_recorded`` as in
+    ``columns.Prompt``. A row is ``skipped`` if its problem is a gold answer that ``dataset.bad_gold: skip`` leaves out.
     """
 
     line: int
@@ -70,6 +70,21 @@ class RowReader:
     index: Mapping[str, Example] = field(default_factory=dict)
     prompts: bool = True
     tools: Tools | None = None
+
+    def read_all(self, lines: Iterable[Line | Record]) -> list[InputRow]:
+        """Neighboring rows to score, without those that only repeat another one.
+
+        The completions of a group are numbered through, whether it is one row or several: rows with the same id and
+        group are told apart by that number.
+        """
+        rows: list[InputRow] = []
+        key, number = None, 0
+        for row in filter(None, map(self.read, lines)):
+            if row.key is not None or not row.problem:  # an unreadable row does not end a group
+                number = number + 1 if row.key is not None and row.key == key else 0
+                key = row.key
+            rows.append(row if self.file_format.number_column else row._replace(first=number))
+        return rows
 
     def read(self, line: Line | Record) -> InputRow | None:
         """A row to score; ``None`` for a row that only repeats another one."""

@@ -65,8 +65,7 @@ def score_records(task: Task, fields: Fields, records: Iterable[Record], workers
 
 def score_chunk(reader: RowReader, chunk: Chunk) -> list[RowResult]:
     """Read and score the rows of a chunk."""
-    rows = [row for line in chunk.rows if (row := reader.read(line)) is not None]
-    return score_rows(reader.task, rows, chunk.continued)
+    return score_rows(reader.task, reader.read_all(chunk.rows), chunk.continued)
 
 
 def score_rows(task: Task, rows: Sequence[InputRow], continued: str | None = None) -> list[RowResult]:

@@ -64,7 +64,14 @@ def test_rows_with_the_same_group_are_scored_like_the_completions_of_one_row(tas
     assert votes(apart) == votes(together) == [1.0, 0.0, 1.0]
     assert {score["group"] for score in apart} == {"q"}
     assert {score["group"] for score in together} == {"1"}
-    assert [(score["line"], score["completion"]) for score in apart] == [(1, 0), (2, 0), (3, 0)]
+    assert [(score["line"], score["completion"]) for score in apart] == [(1, 0), (2, 1), (3, 2)]
+
+
+def test_the_completions_of_a_group_of_rows_are_numbered_through(task):
+    rows = [row("#### 5", "q"), {"answer": "", "completion": "5", "group": "q"}, "{broken", row("#### 6", "q")]
+    rows += [row("#### 5", "r"), row("#### 5"), {"answer": "5", "completions": ["5", "6"]}, row("#### 5", "s")]
+    done, _ = scored(task, rows)  # a row that this task cannot score has its number in another task too
+    assert [score["completion"] for score in done] == [0, 2, 0, 0, 0, 1, 0]
 
 
 def test_any_selector_can_name_the_group(task):
