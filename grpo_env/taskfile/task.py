@@ -262,7 +262,12 @@ def make_task(data: Mapping[str, Any], source: str, folder: Path, overrides: Map
     parts = _parts(spec.verifiers, spec.format, source, folder, ["verifiers"])
     total = {"parts": parts, "deadline": spec.deadline}
     verifier = build_verifier(find("weighted_sum"), total, source, ["verifiers"])
-    names = _part_names(spec.verifiers)
+    places: dict[str, str] = {}
+    for name, place in _part_places(spec.verifiers, "verifiers"):
+        if name in places:
+            raise UsageError(f"{source}: {place}: {places[name]} has the same name; rename one of them")
+        places[name] = place
+    names = list(places)
     if spec.metric not in names:
         raise UsageError(f"{source}: metric: no verifier is called {spec.metric!r}; {nearest(spec.metric, names)}")
     for index, case in enumerate(spec.cases):
@@ -424,5 +429,8 @@ def _find(use: str, folder: Path) -> type[Verifier]:
     return find(locate(use, folder) if ".py:" in use and not is_safe_mode() else use)
 
 
-def _part_names(specs: Mapping[str, VerifierSpec]) -> list[str]:
-    return [name for key, spec in specs.items() for name in (key, *_part_names(spec.of or {}))]
+def _part_places(specs: Mapping[str, VerifierSpec], at: str) -> Iterator[tuple[str, str]]:
+    """The names of all parts at any depth, and their keys. ``metric``, ``cases`` and reports find parts by name."""
+    for name, spec in specs.items():
+        yield name, f"{at}.{name}"
+        yield from _part_places(spec.of or {}, f"{at}.{name}.of")

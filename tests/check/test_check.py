@@ -329,7 +329,7 @@ def test_a_model_that_is_missing_or_of_another_kind_is_an_error_with_its_key(tmp
     folder = tmp_path / "empty"
     folder.mkdir()
     for model, message in {"no/model": "is not a folder, and cannot be", str(folder): "has no config.json"}.items():
-        inner = {"of": {"rm": {"use": "reward_model", "model": model, "activation": "sigmoid"}, "accuracy": {}}}
+        inner = {"of": {"rm": {"use": "reward_model", "model": model, "activation": "sigmoid"}, "exact_text": {}}}
         task = load_task("arithmetic", {"verifiers.any_of": inner})
         result = check(task)
         assert not result.ok

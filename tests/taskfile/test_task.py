@@ -269,6 +269,11 @@ def test_bad_gold_answers_are_errors_or_skipped(file, folder):
         ("format", {"resoning": "think"}, "format.resoning: unknown key; did you mean 'reasoning'?"),
         ("prompt.text", "x", "prompt: give exactly one of"),
         ("prompt.usr", "x", "prompt.usr: unknown key; did you mean 'user'?"),
+        (
+            "verifiers",
+            {"both": {"use": "all_of", "of": {"accuracy": {}, "f": {"use": "tag_count"}}}, "accuracy": {}},
+            "verifiers.accuracy: verifiers.both.of.accuracy has the same name; rename one of them",
+        ),
         ("metric", "acuracy", "metric: no verifier is called 'acuracy'; did you mean 'accuracy'?"),
         ("verifiers", {}, "verifiers: "),
         ("verifiers.acuracy", {}, "verifiers.acuracy: unknown verifier 'acuracy'; did you mean 'accuracy'?"),
