@@ -203,11 +203,11 @@ def test_rows_are_joined_by_ids_of_both_sides_by_prompt_or_by_order(tmp_path):
 def test_files_of_several_kinds_are_scored_into_one_and_rejects_into_another(task, tmp_path):
     first = write(tmp_path / "a.jsonl", [*rows(2), "{broken"])
     with gzip.open(tmp_path / "b.csv.gz", "wt") as file:
-        pandas.DataFrame(rows(1)).to_csv(file, index=False)
+        file.write('id,question,answer,completion\nr0,0+0?,0,#### 0\nr1,"1+0?,1,#### 1\n')
     console = Console(file=io.StringIO(), width=200)
     out = tmp_path / "out.parquet"
     tally = score_files(task, [first, tmp_path / "b.csv.gz"], out, Options(text=False), console=console)
-    assert (tally.completions, tally.bad_rows) == (3, 1)
+    assert (tally.completions, tally.bad_rows) == (3, 2)
     scores = list(read_scores(out))
     a, b = str(first), str(tmp_path / "b.csv.gz")
     assert [(row["file"], row["group"], row["line"], row["total"]) for row in scores] == [
@@ -218,9 +218,12 @@ def test_files_of_several_kinds_are_scored_into_one_and_rejects_into_another(tas
     assert {(row["task"], row["metric"], row["text"], row["prompt"]) for row in scores} == {
         ("sums", "accuracy", None, None)
     }
-    (reject,) = read_records(tmp_path / "out.parquet.rejects.jsonl")
-    assert {**reject.row, "problem": ""} == {"file": a, "line": 3, "problem": "", "row": "{broken"}
-    for line in (f"{a}: grpo_env rows", f"{a}, line 3: not valid JSON", "1 row could not be scored"):
+    rejects = [record.row for record in read_records(tmp_path / "out.parquet.rejects.jsonl")]
+    assert [{**reject, "problem": ""} for reject in rejects] == [
+        {"file": a, "line": 3, "problem": "", "row": "{broken"},
+        {"file": b, "line": 3, "problem": "", "row": 'r1,"1+0?,1,#### 1'},
+    ]
+    for line in (f"{a}: grpo_env rows", f"{a}, line 3: not valid JSON", "2 rows could not be scored"):
         assert line in console.file.getvalue()
 
 
