@@ -323,6 +323,8 @@ class Verifier(ABC):
     gives_steps: ClassVar[bool] = False
     reads_turns: ClassVar[bool] = False
     """Whether it reads ``Completion.turns`` itself; others see the last turn of an episode as the whole text."""
+    late_status: ClassVar[Status] = "timeout"
+    """The status of completions whose scoring was late: ``timeout``, or ``error`` if it is not their text's fault."""
     path_options: ClassVar[tuple[str, ...]] = ()
     """Options that may name a file or folder, which the task then gives relative to its own file."""
 
@@ -402,6 +404,7 @@ class BatchVerifier(Verifier):
     """
 
     in_process: ClassVar[bool] = True
+    late_status: ClassVar[Status] = "error"  # of a server or a device that hangs, and of all texts in the batch
 
     @abstractmethod
     def batch(self, pairs: Sequence[tuple[Example, Completion]]) -> Sequence[Score]:

@@ -40,7 +40,7 @@ class RowOptions(Verifier):
                 f"{self._where(self.templates[0])}: a template of the row is not possible here: this verifier scores "
                 "many examples at once"
             )
-        for name in ("reads_turns", "gives_steps"):
+        for name in ("reads_turns", "gives_steps", "late_status"):
             object.__setattr__(self, name, getattr(self.cls, name))
 
     @property
