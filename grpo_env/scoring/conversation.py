@@ -15,6 +15,7 @@ from grpo_env.core import Call, CallProblem, Finish, Result, Turn
 from grpo_env.environments.calls import WrittenCall, call_text, parse_calls, read_call
 from grpo_env.environments.tools import wrong_arguments
 from grpo_env.errors import UsageError
+from grpo_env.files.jsonl import json_value
 from grpo_env.formats.chat import Reply, content_text, is_chat, is_turn, read_turn
 
 Tools = tuple[Mapping[str, Any], ...]
@@ -120,7 +121,8 @@ def _raw_calls(message: Mapping[str, Any]) -> list[Any]:
 
 
 def _call(raw: Any, number: int, tools: Tools | None) -> _Read:
-    """A call of ``tool_calls``."""
+    """A call of ``tool_calls``, which verifiers 0.1 writes as JSON in a string."""
+    raw = json_value(raw)
     function = raw.get("function", raw) if isinstance(raw, Mapping) else None
     if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
         raise UsageError(f"call {number} is not a tool call with a name")

@@ -218,6 +218,23 @@ def test_a_trace_of_verifiers_is_the_path_to_its_last_message(tmp_path):
     assert third["parts"]["environment_reward"]["status"] == "not_applicable"
 
 
+def test_results_of_verifiers_have_calls_as_json(tmp_path):
+    """verifiers 0.1.14, ``sanitize_tool_calls`` and ``state_to_output``: ``model_dump_json`` of its flat calls."""
+    call = json.dumps({"id": "a", "name": "price", "arguments": '{"item": "tea"}'})
+    chat = [
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": "3"},
+        {"role": "assistant", "content": "<answer>7</answer>"},
+    ]
+    row = {"example_id": 0, "prompt": PROMPT, "completion": chat, "reward": 1.0, "error": None, "total": "7"}
+    task = a_task(tmp_path, {"accuracy": {}, "tool_calls": {}})
+    (known,) = score(tmp_path, task, {**row, "tool_defs": [TOOL]})
+    assert {name: part["value"] for name, part in known["parts"].items()} == {"accuracy": 1, "tool_calls": 1}
+    assert [turn["text"] for turn in known["turns"]] == [WRITTEN[0].splitlines()[4], WRITTEN[2]]
+    (unknown,) = score(tmp_path, task, {**row, "tool_defs": None})
+    assert unknown["parts"]["tool_calls"]["status"] == "not_applicable"
+
+
 def test_a_batch_whose_reply_is_a_call_is_an_episode_of_one_turn(tmp_path):
     choice = {"message": {"role": "assistant", "content": None, "tool_calls": [call("a", "tea")]}}
     body = {"choices": [{**choice, "finish_reason": "tool_calls"}]}
