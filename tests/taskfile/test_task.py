@@ -448,6 +448,12 @@ def test_safe_mode_loads_only_built_in_code(folder, monkeypatch):
         ("a: 1\nb: " + "1" * 5000, "line 2: not valid YAML: Exceeds the limit (4300 digits)"),
         ("a: 1\nb: 2024-13-01", "line 2: not valid YAML: month must be in 1..12"),
         ("a: 1\nb: \0", "line 2: not valid YAML: the character U+0000"),
+        ("a: &a [*a]", "line 1: with its aliases"),
+        (
+            "\n".join(["a: &x0 [1]", *(f"{n}: &x{n} [{f'*x{n - 1},' * 10}]" for n in range(1, 9))]),
+            "line 8: with its aliases",
+        ),
+        ("a: &a " + "x" * 20_000 + "\nb: [" + "*a, " * 600 + "]", "more than 10,000,000 characters"),
     ],
 )
 def test_invalid_yaml_is_reported_by_line(tmp_path, text, line):
