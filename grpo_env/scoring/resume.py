@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import IO, Any, Self
 
 from grpo_env.core import Example
 from grpo_env.errors import RunError, UsageError
@@ -66,8 +66,7 @@ class ResumableOutput:
     def __enter__(self) -> Self:
         with self._writing(), ExitStack() as opened:
             self._refuse_to_overwrite()
-            self._files = [opened.enter_context(path.open("ab")) for path in (self._rows, self._rejects)]
-            self._lock()
+            self._open_locked(opened)
             self._refuse_to_overwrite()  # again: a run that held the lock may have finished it
             self._sizes = self._earlier_work()
             for file, size in zip(self._files, self._sizes, strict=True):
@@ -139,8 +138,12 @@ class ResumableOutput:
             )
 
     def _publish(self, part: Path, name: Path) -> None:
-        if self._overwrite:
-            os.replace(part, name)
+        if self._overwrite:  # by a link, so that a run that is killed before its other file has its name is continued
+            link = part.with_name(f"{part.name}.link")
+            link.unlink(missing_ok=True)
+            os.link(part, link)
+            os.replace(link, name)
+            link.unlink(missing_ok=True)  # it stays if both were the same file
             return
         try:
             os.link(part, name)  # a rename would overwrite a file that was created in the meantime
@@ -149,6 +152,18 @@ class ResumableOutput:
                 raise UsageError(
                     f"{name}: was created by another process in the meantime; give another name"
                 ) from error
+
+    def _open_locked(self, opened: ExitStack) -> None:
+        """Open the files of the unfinished work, once no other run writes them."""
+        paths = (self._rows, self._rejects)
+        while True:
+            with ExitStack() as files:
+                self._files = [files.enter_context(path.open("ab")) for path in paths]
+                self._lock()
+                if all(map(_is_open, paths, self._files)):
+                    opened.push(files.pop_all())
+                    return
+            self._refuse_to_overwrite()  # a run finished in the meantime: what was opened is now its output
 
     def _lock(self) -> None:
         import fcntl  # only on POSIX, and training imports this module too
@@ -226,6 +241,14 @@ def rejects_of(out: Path) -> Path:
 
 def _same(path: Path, other: Path) -> bool:
     return path.exists() and other.exists() and path.samefile(other)
+
+
+def _is_open(path: Path, file: IO[bytes]) -> bool:
+    """Whether a path still names the file that was opened by it."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
+    except FileNotFoundError:
+        return False
 
 
 def _differences(old: Any, new: Any, key: str = "") -> Iterator[tuple[str, str, str]]:
