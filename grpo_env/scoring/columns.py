@@ -65,6 +65,14 @@ def select(row: Row, selector: str, task: Task) -> Any:
     return value
 
 
+def select_value(row: Row, selector: str, task: Task) -> Any:
+    """``select``, but ``None`` for null and NaN, also in a template. Raises ``UsageError``."""
+    if is_template(selector):
+        return render_value(selector, row, task.format, "row")
+    value = select(row, selector, task)
+    return None if is_missing(value) else value
+
+
 def completions_of(row: Row, fields: Fields, task: Task) -> list[Any]:
     """The row's completions, each text or chat messages. Raises ``UsageError`` for none or too many."""
     selectors = fields.completion or (("completions",) if "completions" in row else ("completion",))
@@ -80,11 +88,7 @@ def completions_of(row: Row, fields: Fields, task: Task) -> list[Any]:
 
 def gold_answer_of(row: Row, fields: Fields, task: Task) -> Any:
     """The gold answer by ``fields``, or else by the task's own template. Raises ``UsageError``."""
-    if not fields.answer:
-        return task.answer(row, "row")
-    if is_template(fields.answer):
-        return render_value(fields.answer, row, task.format, "row")
-    return select(row, fields.answer, task)
+    return select_value(row, fields.answer, task) if fields.answer else task.answer(row, "row")
 
 
 def group_of(row: Row, fields: Fields, task: Task) -> str | None:

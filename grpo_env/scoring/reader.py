@@ -27,6 +27,7 @@ from .columns import (
     per_completion,
     prompt_of,
     select,
+    select_value,
     token_ids_of,
 )
 from .completion import read_completion
@@ -94,7 +95,8 @@ class RowReader:
             row = self.converted(record)
             if row is None:
                 return None
-            id = str(select(row, self.fields.id, self.task) if self.fields.id else row.get("id", id))
+            own = select_value(row, self.fields.id or "id", self.task) if self.fields.id or "id" in row else None
+            id = id if own is None else str(own)
             raw = completions_of(row, self.fields, self.task)
             key = group_of(row, self.fields, self.task) if len(raw) == 1 else None
             labels = labels_of(row, self.fields, self.task, len(raw))

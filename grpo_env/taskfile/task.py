@@ -16,7 +16,7 @@ from grpo_env.errors import UsageError, nearest
 from grpo_env.registry import find, is_safe_mode, locate
 
 from .dataset import SplitRows, is_local, load_rows
-from .prompt import build_prompt, is_true, render, render_value
+from .prompt import build_prompt, is_true, render_value
 from .row_options import RowOptions
 from .row_rules import RowCondition, RowNumber, is_template
 from .schema import SECTIONS, ScheduleSpec, Split, TaskSpec, VerifierSpec
@@ -160,8 +160,9 @@ class Task:
         """
         dataset = self.spec.dataset
         if dataset.id is not None:
-            id = render(dataset.id, row, self.format, f"{where}: dataset.id")
-            place = place and f"{place}, id {id}"
+            own = render_value(dataset.id, row, self.format, f"{where}: dataset.id")
+            if own is not None:
+                id, place = own, place and f"{place}, id {own}"
         answer = self.answer(row, where)
         prompt = build_prompt(self.spec.prompt, row, self.format, where)
         return Example(id, prompt, answer, row, self.spec.prompt.chat_template_kwargs, place)

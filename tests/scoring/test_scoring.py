@@ -74,10 +74,28 @@ def inputs_seen(task, row):
     return result.problem or [literal_eval(score.part("test_sees").explanation) for score in result.scores]
 
 
+@pytest.mark.parametrize(
+    ("row", "selector", "id"),
+    [
+        ({"id": None}, None, "7"),
+        ({"id": math.nan}, None, "7"),
+        ({"id": 3}, None, "3"),
+        ({}, None, "7"),
+        ({"k": None}, "k", "7"),
+        ({"k": None}, "{{ k }}", "7"),
+        ({"k": "None"}, "{{ k }}", "None"),
+    ],
+)
+def test_an_id_that_is_null_is_the_line(task, row, selector, id):
+    assert score_one_row(task, {"answer": "5", "completion": "5", **row}, Fields(id=selector)).id == id
+
+
 def test_finish_reason_and_num_tokens_are_read_for_each_completion(spy_task):
     row = {"prompt": "p", "completions": ["a", "b"], "finish_reason": ["length", "tool"], "num_tokens": [3, 1]}
     assert inputs_seen(spy_task, row) == [("p", "length", 3), ("p", "unknown", 1)]
-    assert inputs_seen(spy_task, {"prompt": "p", "completion": "a", "num_tokens": "7"}) == [("p", "unknown", 7)]
+    for number, read in (("7", 7), (7.0, 7), ("7.0", 7), (math.nan, None), (None, None)):
+        row_of_one = {"prompt": "p", "completion": "a", "num_tokens": number}
+        assert inputs_seen(spy_task, row_of_one) == [("p", "unknown", read)]
     assert "num_tokens: 1 values for 2 completions" in inputs_seen(spy_task, {**row, "num_tokens": [1]})
     assert inputs_seen(spy_task, {"prompt": "p", "completion": "a", "num_tokens": ""}) == [("p", "unknown", None)]
     for number in (-1, True, 2**31, "9" * 5000, 7.5):

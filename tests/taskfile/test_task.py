@@ -370,6 +370,12 @@ def test_a_gold_answer_that_is_null_is_none_and_no_text(folder, template, answer
     assert task.answer({"answer": answer}, "row") == made
 
 
+def test_an_id_that_is_null_is_the_number_of_the_row(folder):
+    task = make_task(changed("dataset.id", "{{ key }}"), "my/file.yaml", folder)
+    row = {"question": "1+1?", "result": 2}
+    assert [task.example({**row, "key": key}, "eval/7", "row").id for key in ("a", None)] == ["a", "eval/7"]
+
+
 def test_empty_data_and_a_bad_line_are_named(folder):
     task = make_task(GOOD, "my/file.yaml", folder)
     (folder / "rows_a.jsonl").write_text("")
