@@ -161,6 +161,9 @@ def test_a_damaged_row_does_not_divide_a_group_and_a_line_number_does_not_join_o
     rows, _ = scored(task, [row("#### 5", "3"), row("#### 6", "3"), row("#### 5")], advantages=True)
     assert [score["advantage"] for score in rows][:2] == pytest.approx([0.70711, -0.70711], abs=1e-5)
     assert rows[2]["advantage"] is None
+    assert [score["group"] for score in rows] == ["3", "3", "line 3"]
+    rows, _ = scored(task, [row("#### 5"), row("#### 6", "1"), row("#### 5", "1"), row("#### 5")])
+    assert [score["group"] for score in rows] == ["line 1", "1", "1", "4"]
 
 
 def test_an_unscored_completion_has_no_advantage(tmp_path):
