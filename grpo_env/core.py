@@ -187,8 +187,15 @@ class StepScore:
     explanation: str = ""
 
     def __post_init__(self) -> None:
+        if type(self.value) is not float:
+            object.__setattr__(self, "value", _number(self.value))
         if not math.isfinite(self.value):
             raise ValueError(f"the value of a step is a finite number, not {self.value!r}")
+
+
+def _number(value: Any) -> Any:
+    """A number of numpy or torch as one of Python, which JSON can represent; any other value as it is."""
+    return value if isinstance(value, float | int | str) or not hasattr(value, "__float__") else float(value)
 
 
 _LABELS = {"name", "weight", "process", "seconds"}  # the fields that say which part a score is, not what it is
@@ -221,6 +228,8 @@ class Score:
     def __post_init__(self) -> None:
         if (self.value is None) != (self.status in UNSCORED):
             raise ValueError(f"a score with status {self.status!r} cannot have the value {self.value!r}")
+        if self.value is not None and type(self.value) is not float:
+            object.__setattr__(self, "value", _number(self.value))
         if self.value is not None and not math.isfinite(self.value):
             raise ValueError(f"the value of a score is a finite number, not {self.value!r}")
 

@@ -96,7 +96,7 @@ def _turn(
     if not read:  # calls that were left in the text
         written = parse_calls(spoken, reasoning)
         read = [_checked(call, f"call{number:05}", tools, "") for number, call in enumerate(written, start=1)]
-    texts = [text for _, text, _ in read if text and "<tool_call>" not in reply.text]
+    texts = [] if _has_calls(spoken, reasoning, read) else [text for _, text, _ in read if text]
     text = "\n".join([*([spoken] if spoken else []), *texts])
     told = [other for other in after if other.get("role") not in RESULT_ROLES]
     return Turn(
@@ -108,6 +108,12 @@ def _turn(
         end=at + len(text),
         reply="\n\n".join(map(content_text, told)) if told else None,
     )
+
+
+def _has_calls(spoken: str, reasoning: str | None, read: Sequence[_Read]) -> bool:
+    """Whether the text has the calls that were also recorded apart from it."""
+    in_text = [(call.name, dict(call.arguments)) for call in parse_calls(spoken, reasoning)]
+    return in_text == [(call.name, dict(call.arguments)) for call, _, _ in read]
 
 
 def _raw_calls(message: Mapping[str, Any]) -> list[Any]:

@@ -5,6 +5,7 @@ import math
 import pytest
 
 from grpo_env.environments.calls import MAX_CALL, MAX_CALLS, parse_calls
+from grpo_env.environments.tools import wrong_arguments
 
 TEA = ("price", {"item": "tea"})
 # Hermes 2 Pro, Qwen2.5, Qwen3: the template writes '<tool_call>\n{"name": ..., "arguments": ...}\n</tool_call>'.
@@ -84,6 +85,24 @@ def test_what_cannot_be_read_is_a_problem_in_one_line(name):
     assert call.problem
     assert len(call.problem) < 350
     assert "\n" not in call.problem
+
+
+NUMBERS = {"type": "array", "items": {"type": "array", "items": {"type": "number"}}}
+PARAMETERS = {"properties": {"l": NUMBERS, "d": {"type": "object", "additionalProperties": {"enum": ["a"]}}}}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"l": [[1, 2.5], []], "d": {"k": "a"}}, None),
+        ({"l": [[1], [2, "3"]]}, "the argument l[1][1] must be number, not string"),
+        ({"l": [[1], None]}, "the argument l[1] must be array, not null"),
+        ({"l": 1}, "the argument l must be array, not integer"),
+        ({"d": {"k": "a", "m": "b"}}, "the argument d['m'] must be one of 'a', not string"),
+    ],
+)
+def test_a_wrong_argument_is_described_by_the_value_that_does_not_fit(arguments, problem):
+    assert wrong_arguments([{"function": {"name": "f", "parameters": PARAMETERS}}], "f", arguments) == problem
 
 
 def test_the_calls_of_a_turn_are_bounded():

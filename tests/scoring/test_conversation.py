@@ -150,6 +150,20 @@ def test_calls_in_the_text_and_replies_of_a_user(tmp_path):
     assert row["total"] == 1.0
 
 
+@pytest.mark.parametrize("content", ["Shall I <tool_call> now?", "<think>\n<tool_call>{}</tool_call>\n</think>\n", ""])
+def test_recorded_calls_are_in_the_text_whatever_the_content_mentions(tmp_path, content):
+    chat = [
+        {"role": "assistant", "content": content, "tool_calls": [call("a", "tea")]},
+        {"role": "tool", "content": "3"},
+    ]
+    written = WRITTEN[0].splitlines()[4]
+    (row,) = score(tmp_path, a_task(tmp_path), {"completion": chat, "total": "7"})
+    assert row["text"] == "\n".join(filter(None, [content, written]))
+    chat[0]["content"] = f"{content}{written}"  # some servers leave them there too
+    (row,) = score(tmp_path, a_task(tmp_path), {"completion": chat, "total": "7"})
+    assert row["text"].count(written) == (2 if content.startswith("Shall") else 1)
+
+
 def test_a_row_of_trl_has_null_arguments_where_other_calls_have_values(tmp_path):
     """Arrow fills them in: all calls of a table have the same arguments. Results have no ids there."""
     calls = [{"type": "function", "function": {"name": "price", "arguments": {"item": "tea", "goods": None}}}]
