@@ -193,8 +193,15 @@ class StepScore:
     explanation: str = ""
 
     def __post_init__(self) -> None:
+        if type(self.value) is not float:
+            object.__setattr__(self, "value", _number(self.value))
         if not math.isfinite(self.value):
             raise ValueError(f"the value of a step is a finite number, not {self.value!r}")
+
+
+def _number(value: Any) -> Any:
+    """A number of numpy or torch as one of Python, which JSON can represent; any other value as it is."""
+    return value if isinstance(value, float | int | str) or not hasattr(value, "__float__") else float(value)
 
 
 _LABELS = {"name", "weight", "process", "seconds"}  # the fields that say which part a score is, not what it is
@@ -227,6 +234,8 @@ class Score:
     def __post_init__(self) -> None:
         if (self.value is None) != (self.status in UNSCORED):
             raise ValueError(f"a score with status {self.status!r} cannot have the value {self.value!r}")
+        if self.value is not None and type(self.value) is not float:
+            object.__setattr__(self, "value", _number(self.value))
         if self.value is not None and not math.isfinite(self.value):
             raise ValueError(f"the value of a score is a finite number, not {self.value!r}")
 
@@ -339,6 +348,8 @@ class Verifier(ABC):
     gives_steps: ClassVar[bool] = False
     reads_turns: ClassVar[bool] = False
     """Whether it reads ``Completion.turns`` itself; others see the last turn of an episode as the whole text."""
+    late_status: ClassVar[Status] = "timeout"
+    """The status of completions whose scoring was late: ``timeout``, or ``error`` if it is not their text's fault."""
     path_options: ClassVar[tuple[str, ...]] = ()
     """Options that may name a file or folder, which the task then gives relative to its own file."""
 
@@ -418,6 +429,7 @@ class BatchVerifier(Verifier):
     """
 
     in_process: ClassVar[bool] = True
+    late_status: ClassVar[Status] = "error"  # of a server or a device that hangs, and of all texts in the batch
 
     @abstractmethod
     def batch(self, pairs: Sequence[tuple[Example, Completion]]) -> Sequence[Score]:

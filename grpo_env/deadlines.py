@@ -1,7 +1,7 @@
 """Deadlines of verifiers by the clock. A worker process notes what it is doing; its parent ends it when that is late.
 
-The piece of work is then sent to a fresh worker with the late places, which score 0 with status ``timeout`` there,
-without being run again.
+The piece of work is then sent to a fresh worker with the late places, which are not run again there: they score 0 with
+status ``timeout``, or are unscored where a server or a device was late (``Verifier.late_status``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mmap import mmap
 from struct import Struct
 from typing import NamedTuple
 
-from grpo_env.core import Completion, Example, Group, Score, Verifier
+from grpo_env.core import UNSCORED, Completion, Example, Group, Score, Verifier
 
 _RECORD = Struct("2d3q")  # when it is late, after how many seconds; the place (two numbers); the running verifier
 _pack = _RECORD.pack_into
@@ -251,8 +251,9 @@ class Watch:
 
     def _timeout(self, place: Place) -> Score:
         _, seconds, running = self._late[place]
-        names = {row.number: row.name for row in self._rows.values()}
-        why = f"{names[place.verifier]} did not end within {seconds:.4g} s"
+        rows = {row.number: row for row in self._rows.values()}
+        why = f"{rows[place.verifier].name} did not end within {seconds:.4g} s"
         if running != place.verifier:
-            why += f"; {names[running]} was running"
-        return Score(0.0, "timeout", explanation=why)
+            why += f"; {rows[running].name} was running"
+        status = rows[running].verifier.late_status
+        return Score(None if status in UNSCORED else 0.0, status, explanation=why)

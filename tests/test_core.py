@@ -5,6 +5,7 @@ import math
 import pickle
 from dataclasses import dataclass, replace
 
+import numpy
 import pytest
 
 from grpo_env.core import (
@@ -43,6 +44,13 @@ def test_any_other_status_always_has_a_value(status):
     assert Score(0.0, status).scored
     with pytest.raises(ValueError, match=status):
         Score(None, status)
+
+
+def test_numbers_of_numpy_become_numbers_of_python():
+    scores = [Score(numpy.float32(0.5)), Score(numpy.int64(1)), Score(1.0, steps=(StepScore(0, 1, numpy.float16(2)),))]
+    written = json.loads(json.dumps([score.to_dict() for score in scores]))
+    assert [score["value"] for score in written] == [0.5, 1, 1.0]
+    assert written[2]["steps"][0]["value"] == 2.0
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])

@@ -146,11 +146,21 @@ def test_a_late_group_costs_the_group():
     assert rows[1][0].part("obeys").explanation == f"obeys did not end within {2 * SOON:g} s"
 
 
-@pytest.mark.parametrize("verifier", [ObeysInBatches(), ObeysAtOnce()])
-def test_a_late_batch_costs_the_batch_but_no_other_part(verifier):
+@pytest.mark.parametrize(
+    ("verifier", "late", "totals"),
+    [
+        (ObeysInBatches(), (None, "error"), [[(None, "error")]] * 2),  # a judge that hangs says nothing of a text
+        (ObeysAtOnce(), (0.0, "timeout"), [[(1.0, "scored")], [(4.0, "scored")]]),
+    ],
+)
+def test_a_late_batch_costs_the_batch_but_no_other_part(verifier, late, totals):
     rows = score_in_process(total(obeys=verifier), make_groups(["a"], ["spin"]))
-    assert shown([[score.part("obeys") for score in scores] for scores in rows]) == [[(0.0, "timeout")]] * 2
-    assert shown(rows) == [[(1.0, "scored")], [(4.0, "scored")]]
+    assert shown([[score.part("obeys") for score in scores] for scores in rows]) == [[late]] * 2
+    assert shown([[score.part("length") for score in scores] for scores in rows]) == [
+        [(1.0, "scored")],
+        [(4.0, "scored")],
+    ]
+    assert shown(rows) == totals
 
 
 def test_a_late_member_of_any_of_leaves_the_others():

@@ -167,13 +167,16 @@ class LLMJudge(BatchVerifier):
         """The judge's verdicts, by the hash of the question."""
         verdicts: dict[str, _Verdict] = {}
         unique = list({question.hash: question for question in questions}.values())
-        reminders = []
+        silent: list[tuple[Question, Reply]] = []  # without a verdict
         for question, reply in zip(unique, self._replies(unique), strict=True):
             verdict = verdicts[question.hash] = self._read(question, reply)
             if isinstance(reply, Reply) and verdict.status != "scored":
-                reminders.append(reminder(question, reply.text))
-        for question, reply in zip(reminders, self._replies(reminders), strict=True):
-            verdicts[question.hash] = self._read(question, reply)
+                silent.append((question, reply))
+        reminders = [reminder(question, reply.text) for question, reply in silent]
+        for question, first, again in zip(reminders, silent, self._replies(reminders), strict=True):
+            verdict = verdicts[question.hash] = self._read(question, again)
+            if verdict.status == "scored" and self.cache is not None:  # the way to a verdict that is in the cache
+                ReplyCache(self.cache).put(request_key(self._body(first[0])), first[1])
         return verdicts
 
     def _read(self, question: Question, reply: Reply | Failure) -> _Verdict:
@@ -192,17 +195,26 @@ class LLMJudge(BatchVerifier):
         return _Verdict(float(value), "scored", f"{self.model}: {reasoning}" if reasoning else self.model)
 
     def _replies(self, questions: Sequence[Question]) -> list[Reply | Failure]:
-        parameters = PARAMETERS if self.parameters is None else self.parameters
-        bodies = [{**parameters, "model": self.model, "messages": question.messages} for question in questions]
+        """The judge's replies. Those with a verdict are kept in the cache; others may be better the next time."""
+        bodies = list(map(self._body, questions))
         keys = [request_key(body) for body in bodies]
+        asked = dict(zip(keys, questions, strict=True))
         cache = ReplyCache(self.cache) if self.cache is not None and keys else None
         replies: dict[str, Reply | Failure] = {**cache.get(keys)} if cache else {}
         missing = {key: body for key, body in zip(keys, bodies, strict=True) if key not in replies}
         names = list(missing)
-        on_reply = (lambda index, reply: cache.put(names[index], reply)) if cache else None
+
+        def keep(index: int, reply: Reply) -> None:
+            if cache and self._read(asked[names[index]], reply).status == "scored":
+                cache.put(names[index], reply)
+
         if missing:
-            replies.update(zip(names, ask(self._endpoint(), list(missing.values()), on_reply), strict=True))
+            replies.update(zip(names, ask(self._endpoint(), list(missing.values()), keep), strict=True))
         return [replies[key] for key in keys]
+
+    def _body(self, question: Question) -> dict[str, Any]:
+        parameters = PARAMETERS if self.parameters is None else self.parameters
+        return {**parameters, "model": self.model, "messages": question.messages}
 
     @property
     def default_deadline(self) -> float:

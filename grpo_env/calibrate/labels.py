@@ -1,7 +1,7 @@
 """Files of rows to be labeled: reads them, and appends the labels that are given in a terminal.
 
 A label that is given in a terminal is a short row at the end of the file, which applies to the row above with the same
-id, completion and file. So nothing that is in the file is ever changed.
+id, completion, line and file. So nothing that is in the file is ever changed.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def read_labels(path: Path) -> list[LabelRow]:
 
 
 def _key(row: LabelRow) -> tuple[Any, ...]:
-    return row.get("file"), row["id"], row["completion"]
+    return row.get("file"), row.get("line"), row["id"], row["completion"]  # ids need not be unique
 
 
 def _label(value: Any, where: str) -> bool | str | None:
@@ -94,7 +94,7 @@ def _press(key: Callable[[], str], answered: int) -> str:
 
 
 def _append(path: Path, row: LabelRow, label: bool | str | None) -> None:
-    names = ("id", "completion", "file")
+    names = ("id", "completion", "line", "file")
     line = dump_line({name: row[name] for name in names if name in row} | {"label": label}).encode()
     try:
         with path.open("r+b") as file:

@@ -102,7 +102,9 @@ def label_row(verdict: Verdict, stratum: str, size: int) -> LabelRow:
     """A row to be labeled. ``size`` is the number of completions of its stratum in the file."""
     row, score = verdict.row, verdict.score
     keys = {
-        key: row[key] for key in ("id", "completion", "file", "group", "task", "metric") if row.get(key) is not None
+        key: row[key]
+        for key in ("id", "completion", "line", "file", "group", "task", "metric")
+        if row.get(key) is not None
     }
     return keys | {
         "problem": _problem(row),

@@ -91,7 +91,8 @@ def score(
             overwrite=overwrite,
             console=console,
         )
-    if summary.bad_rows or summary.nothing_scored:
+    torn = summary.returning_groups and (advantages or loaded.scores_groups)  # then values are wrong
+    if summary.bad_rows or summary.nothing_scored or torn:
         raise typer.Exit(1)
 
 

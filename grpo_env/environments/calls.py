@@ -11,6 +11,7 @@ A tokenizer's own response schema comes first where it has one. Calls in the rea
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, NoReturn
@@ -184,6 +185,10 @@ def read_call(call: Any) -> WrittenCall:
         arguments = {}
     if not isinstance(arguments, Mapping):
         return WrittenCall(problem="the arguments of a tool call are a JSON object")
+    try:
+        json.dumps(arguments, allow_nan=False)  # of a tokenizer's schema or a file, which may have more than JSON
+    except (TypeError, ValueError, RecursionError) as error:
+        return WrittenCall(problem=f"the arguments of a tool call are not JSON: {error}"[:300])
     return WrittenCall(call["name"][:200], arguments)
 
 
@@ -205,4 +210,11 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-_DECODER = json.JSONDecoder(parse_constant=_no_constant)
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise ValueError(f"the number {digits[:40]} is too large")
+    return value
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from grpo_env.errors import UsageError, nearest
@@ -71,27 +71,30 @@ def wrong_arguments(schemas: Sequence[Schema], name: str, arguments: Mapping[str
     for key, value in arguments.items():
         if key not in properties:
             return f"there is no argument {key[:100]!r}; {nearest(key[:100], properties) if properties else 'none'}"
-        if not _fits(value, properties[key]):
-            return f"the argument {key} must be {_described(properties[key])}, not {_type_name(value)}"
+        if misfit := _misfit(key, value, properties[key]):
+            place, found, schema = misfit
+            return f"the argument {place} must be {_described(schema)}, not {_type_name(found)}"
     return None
 
 
-def _fits(value: Any, schema: Schema) -> bool:
+def _misfit(place: str, value: Any, schema: Schema) -> tuple[str, Any, Schema] | None:
+    """The innermost value that does not fit its schema, and where it is; ``None`` if all of them do."""
     if "anyOf" in schema:
-        return any(_fits(value, option) for option in schema["anyOf"])
+        fits = any(_misfit(place, value, option) is None for option in schema["anyOf"])
+        return None if fits else (place, value, schema)
     if value is None and schema.get("nullable"):
-        return True
-    if "enum" in schema and value not in schema["enum"]:
-        return False
+        return None
     names = schema.get("type")
     names = [names] if isinstance(names, str) else names or []
-    if names and not any(_is(value, name) for name in names):
-        return False
+    if ("enum" in schema and value not in schema["enum"]) or (names and not any(_is(value, name) for name in names)):
+        return place, value, schema
+    inner: Iterable[tuple[Any, Any, Schema]] = ()
     if isinstance(value, list) and "items" in schema:
-        return all(_fits(item, schema["items"]) for item in value)
-    if isinstance(value, dict) and isinstance(schema.get("additionalProperties"), Mapping):
-        return all(_fits(item, schema["additionalProperties"]) for item in value.values())
-    return True
+        inner = ((number, item, schema["items"]) for number, item in enumerate(value))
+    elif isinstance(value, dict) and isinstance(schema.get("additionalProperties"), Mapping):
+        inner = ((key, item, schema["additionalProperties"]) for key, item in value.items())
+    wrong = (_misfit(f"{place}[{key!r:.100}]", item, of) for key, item, of in inner)
+    return next(filter(None, wrong), None)
 
 
 def _is(value: Any, name: str) -> bool:

@@ -28,12 +28,16 @@ _CSV_HEADER = re.compile(rb'\xef?\xbb?\xbf?("?[^\W\d][\w .-]*"?)(,"?[^\W\d][\w .
 
 
 class Record(NamedTuple):
-    """One row. ``line`` is its line (JSONL, CSV) or number, from 1; without a ``row``, ``problem`` has the reason."""
+    """One row. ``line`` is its line (JSONL, CSV) or number, from 1; without a ``row``, ``problem`` has the reason.
+
+    ``raw`` is then the text of a row of CSV, or its first megabyte.
+    """
 
     line: int
     row: dict[str, Any] | None
     problem: str = ""
     is_line: bool = True
+    raw: str = ""
 
     @property
     def place(self) -> str:
@@ -174,11 +178,13 @@ def _json(name: str, source: Source) -> Iterator[Record]:
 def _csv(name: str, source: Source) -> Iterator[Record]:
     csv.field_size_limit(LONGEST)  # for the whole process; the default of 128 KiB is too small
     broken: dict[int, str] = {}
+    raw = bytearray()  # of the lines of the row that is read
 
     def decoded() -> Iterator[str]:
         for number, line, problem in _physical_lines(source.stream):
             if problem:
                 broken[number] = problem
+            raw.extend(line[: _BLOCK - len(raw)])
             # Bytes that are not UTF-8 become lone surrogates, by which their row is found below.
             yield line.decode("utf-8-sig" if number == 1 else "utf-8", "surrogateescape")
 
@@ -186,6 +192,7 @@ def _csv(name: str, source: Source) -> Iterator[Record]:
     header: list[str] = []
     while True:
         start = reader.line_num + 1
+        raw.clear()
         row: list[str] = []
         problem = ""
         try:
@@ -194,6 +201,8 @@ def _csv(name: str, source: Source) -> Iterator[Record]:
             return
         except csv.Error as error:
             problem = f"not valid CSV ({error})"
+            if (end := reader.line_num) > start:  # not read again from the next line: it may be inside of a text
+                problem += f"; lines {start:,} to {end:,} are one row because of a quote: is it closed, or doubled?"
         problem = next((broken[line] for line in range(start, reader.line_num + 1) if line in broken), problem)
         if not problem and any(map(_SURROGATE.search, row)):
             problem = "not valid UTF-8; save it as UTF-8"
@@ -202,7 +211,8 @@ def _csv(name: str, source: Source) -> Iterator[Record]:
                 raise UsageError(f"{name}, line {start}: {problem or 'two columns have the same name'}")
             header = row
         elif problem or (row and len(row) != len(header)):
-            yield Record(start, None, problem or f"expected {len(header)} columns, found {len(row)}")
+            text = raw.decode(errors="backslashreplace").rstrip("\r\n")
+            yield Record(start, None, problem or f"expected {len(header)} columns, found {len(row)}", raw=text)
         elif row:
             yield Record(start, dict(zip(header, row, strict=True)))
 

@@ -52,6 +52,8 @@ class FileFormat:
     """Rows have no question: it comes from the task's dataset, found by this."""
     filter: str | None = None
     """Only rows of this lm-eval filter are read: those of other filters repeat the same completions."""
+    mixed_within: str | None = None
+    """The tool mixes the groups of neighboring rows with the same value of this column (``RowReader.in_groups``)."""
     number_column: str | None = None
     """The column with a completion's number in the row that it came from."""
 
@@ -104,7 +106,8 @@ class FileFormat:
         if answer is not None and not self.template_first:
             return answer
         with suppress(UsageError) if answer is not None else nullcontext():
-            return template(row)
+            made = template(row)
+            return answer if made is None else made
         return answer
 
 

@@ -28,6 +28,7 @@ def _result_row(row: Row) -> dict[str, Any]:
         group=str(row["example_id"]),
         finish_reason=[None if truncated is None else "length" if truncated else "stop"],
         num_tokens=[None if tokens is None else int(tokens)],
+        tools=row.get("tool_defs") or None,
     )
 
 

@@ -20,7 +20,13 @@ def _generation_row(row: Row) -> dict[str, Any]:
     return converted(row, [responses] if isinstance(responses, str) else responses)
 
 
-VERL_DUMP = FileFormat("verl dump", columns=("input", "output", "score", "step"), row_function=_dump_row, gold=("gts",))
+VERL_DUMP = FileFormat(
+    "verl dump",
+    columns=("input", "output", "score", "step"),
+    row_function=_dump_row,
+    gold=("gts",),
+    mixed_within="step",  # _balance_batch (trainer.balance_batch, on by default) reorders a step before it is dumped
+)
 VERL_GENERATION = FileFormat(
     "verl generation",
     columns=("responses", "reward_model"),

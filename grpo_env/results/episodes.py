@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from grpo_env.core import Turn
-from grpo_env.environments.calls import without_calls
+from grpo_env.environments.calls import parse_calls, without_calls
 from grpo_env.environments.episode import messages_of
 from grpo_env.errors import UsageError
 
 from .rows import ScoreRow, location
+
+_CLOSING = re.compile(r"</([\w-]{1,40})>")
+_MAX_TAGS = 20  # each is tried on the whole text
 
 
 def turns_of(row: ScoreRow) -> tuple[Turn, ...]:
@@ -37,9 +41,17 @@ def conversation(turns: Sequence[Turn]) -> list[dict[str, Any]]:
         if any(not call.name for call in turn.calls):
             said.pop("tool_calls")
         elif turn.calls:
-            said["content"] = without_calls(turn.text, "think")
+            said["content"] = without_calls(turn.text, _reasoning_tag(turn))
         messages += [said, *(told if number < len(turns) else ())]
     return messages
+
+
+def _reasoning_tag(turn: Turn) -> str:
+    """The tag of the block with thoughts, which a score row does not name: all calls outside it are the turn's."""
+    calls = [(call.name, call.arguments) for call in turn.calls]
+    tags = list(dict.fromkeys(["think", *_CLOSING.findall(turn.text)]))[:_MAX_TAGS]
+    outside = ([(call.name, call.arguments) for call in parse_calls(turn.text, tag)] for tag in tags)
+    return next((tag for tag, found in zip(tags, outside, strict=True) if found == calls), "think")
 
 
 def told_after(turn: Turn) -> str:

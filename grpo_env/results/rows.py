@@ -16,6 +16,13 @@ ScoreRow = Mapping[str, Any]  # the keys are in docs/scoring.md
 REQUIRED = ("id", "completion", "total", "status", "parts")
 
 
+class _PlacedRow(dict[str, Any]):
+    """A row that knows its file and line, for messages."""
+
+    __slots__ = ("place",)
+    place: str
+
+
 def read_scores(path: Path) -> Iterator[ScoreRow]:
     """The rows of a scores file, in order. A missing value is null in Parquet and a missing key in JSONL.
 
@@ -27,7 +34,9 @@ def read_scores(path: Path) -> Iterator[ScoreRow]:
         if row is None or missing:
             problem = record.problem or f"no key {missing[0]!r}; was this file written by grpo_env score?"
             raise UsageError(f"{path}, {record.place}: {problem}")
-        yield row
+        placed = _PlacedRow(row)
+        placed.place = f"{path}, {record.place}"
+        yield placed
 
 
 def is_scores_file(path: Path) -> bool:
@@ -37,8 +46,9 @@ def is_scores_file(path: Path) -> bool:
 
 
 def location(row: ScoreRow) -> str:
-    """The row, for messages."""
-    return f"row {row['id']!r}, completion {row['completion']}"
+    """The row, for messages: its file and line, if it was read from one, its id and its completion."""
+    place = f"{row.place}: " if isinstance(row, _PlacedRow) else ""
+    return f"{place}row {row['id']!r}, completion {row['completion']}"
 
 
 def group_of(row: ScoreRow) -> str:

@@ -13,7 +13,8 @@ from grpo_env.errors import UsageError, nearest
 from grpo_env.files.jsonl import json_value
 from grpo_env.formats.chat import before_turns, is_chat, read_messages
 from grpo_env.formats.file_format import PROMPT_RECORDED
-from grpo_env.taskfile.prompt import build_prompt, render
+from grpo_env.taskfile.bounded_jinja import is_missing
+from grpo_env.taskfile.prompt import build_prompt, render, render_value
 from grpo_env.taskfile.row_rules import is_template
 from grpo_env.taskfile.task import Task
 
@@ -64,6 +65,14 @@ def select(row: Row, selector: str, task: Task) -> Any:
     return value
 
 
+def select_value(row: Row, selector: str, task: Task) -> Any:
+    """``select``, but ``None`` for null and NaN, also in a template. Raises ``UsageError``."""
+    if is_template(selector):
+        return render_value(selector, row, task.format, "row")
+    value = select(row, selector, task)
+    return None if is_missing(value) else value
+
+
 def completions_of(row: Row, fields: Fields, task: Task) -> list[Any]:
     """The row's completions, each text or chat messages. Raises ``UsageError`` for none or too many."""
     selectors = fields.completion or (("completions",) if "completions" in row else ("completion",))
@@ -79,7 +88,7 @@ def completions_of(row: Row, fields: Fields, task: Task) -> list[Any]:
 
 def gold_answer_of(row: Row, fields: Fields, task: Task) -> Any:
     """The gold answer by ``fields``, or else by the task's own template. Raises ``UsageError``."""
-    return select(row, fields.answer, task) if fields.answer else task.answer(row, "row")
+    return select_value(row, fields.answer, task) if fields.answer else task.answer(row, "row")
 
 
 def group_of(row: Row, fields: Fields, task: Task) -> str | None:
@@ -133,8 +142,10 @@ def _is_recorded(row: Row, fields: Fields) -> bool | None:
 
 
 def as_text(value: Any) -> str | None:
-    """A gold answer as text; a list of them as JSON, which is how ``accuracy`` reads several."""
-    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    """A gold answer as text, ``None`` for NaN; a list of them as JSON, which is how ``accuracy`` reads several."""
+    if is_missing(value):
+        return None
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def labels_of(row: Row, fields: Fields, task: Task, count: int) -> tuple[bool | None, ...]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from grpo_env.core import Completion, EnvironmentRecord, Finish
 from grpo_env.errors import UsageError
 from grpo_env.formats.chat import Reply, read_reply
+from grpo_env.taskfile.bounded_jinja import is_missing
 from grpo_env.taskfile.task import Task
 
 from .conversation import Tools, is_episode, read_turns, with_reasoning
 
 MAX_TOKENS = 2**31 - 1
+_COUNT = re.compile(r"(\d{1,19})(?:\.0+)?", re.ASCII)
 _FINISHES: dict[Any, Finish] = {"stop": "stop", "tool_calls": "stop", "function_call": "stop", "length": "length"}
 
 
@@ -60,9 +63,11 @@ def _prefill(task: Task, text: str) -> str:
 
 
 def _token_count(num_tokens: Any) -> int | None:
-    if num_tokens is None or num_tokens == "":  # an empty cell of CSV
+    if is_missing(num_tokens) or num_tokens == "":  # an empty cell of CSV
         return None
-    if isinstance(num_tokens, str) and num_tokens.isdecimal() and len(num_tokens) < 20:  # CSV has no numbers
+    if isinstance(num_tokens, str) and (count := _COUNT.fullmatch(num_tokens)):  # CSV has no numbers
+        num_tokens = int(count[1])
+    if isinstance(num_tokens, float) and num_tokens.is_integer():  # pandas has no other numbers beside missing ones
         num_tokens = int(num_tokens)
     if not isinstance(num_tokens, int) or isinstance(num_tokens, bool) or not 0 <= num_tokens <= MAX_TOKENS:
         raise UsageError(f"num_tokens must be a count of tokens, found {num_tokens!r:.100}")

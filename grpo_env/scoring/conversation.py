@@ -15,6 +15,7 @@ from grpo_env.core import Call, CallProblem, Finish, Result, Turn
 from grpo_env.environments.calls import WrittenCall, call_text, parse_calls, read_call
 from grpo_env.environments.tools import wrong_arguments
 from grpo_env.errors import UsageError
+from grpo_env.files.jsonl import json_value
 from grpo_env.formats.chat import Reply, content_text, is_chat, is_turn, read_turn
 
 Tools = tuple[Mapping[str, Any], ...]
@@ -95,7 +96,7 @@ def _turn(
     if not read:  # calls that were left in the text
         written = parse_calls(spoken, reasoning)
         read = [_checked(call, f"call{number:05}", tools, "") for number, call in enumerate(written, start=1)]
-    texts = [text for _, text, _ in read if text and "<tool_call>" not in reply.text]
+    texts = [] if _has_calls(spoken, reasoning, read) else [text for _, text, _ in read if text]
     text = "\n".join([*([spoken] if spoken else []), *texts])
     told = [other for other in after if other.get("role") not in RESULT_ROLES]
     return Turn(
@@ -109,6 +110,12 @@ def _turn(
     )
 
 
+def _has_calls(spoken: str, reasoning: str | None, read: Sequence[_Read]) -> bool:
+    """Whether the text has the calls that were also recorded apart from it."""
+    in_text = [(call.name, dict(call.arguments)) for call in parse_calls(spoken, reasoning)]
+    return in_text == [(call.name, dict(call.arguments)) for call, _, _ in read]
+
+
 def _raw_calls(message: Mapping[str, Any]) -> list[Any]:
     calls = message.get("tool_calls")
     if calls is None or (isinstance(calls, Sequence) and not calls):
@@ -120,7 +127,8 @@ def _raw_calls(message: Mapping[str, Any]) -> list[Any]:
 
 
 def _call(raw: Any, number: int, tools: Tools | None) -> _Read:
-    """A call of ``tool_calls``."""
+    """A call of ``tool_calls``, which verifiers 0.1 writes as JSON in a string."""
+    raw = json_value(raw)
     function = raw.get("function", raw) if isinstance(raw, Mapping) else None
     if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
         raise UsageError(f"call {number} is not a tool call with a name")

@@ -25,7 +25,11 @@ def isolate_failures(job: Job, chunk: Chunk, attempt: Attempt) -> ChunkResult:
     for rows in _groups(job.readers[chunk.file], chunk):
         result = _score_group(job, chunk._replace(rows=tuple(rows)), attempt)
         total.summary.merge(result.summary)
-        total = total._replace(lines=total.lines + result.lines, rejects=total.rejects + result.rejects)
+        total = total._replace(
+            lines=total.lines + result.lines,
+            rejects=total.rejects + result.rejects,
+            groups=total.groups + result.groups,
+        )
     return total
 
 

@@ -14,7 +14,7 @@ from grpo_env.taskfile.task import Task
 
 from .advantages import Advantage, group_advantages
 from .chunks import Chunk
-from .reader import RowReader
+from .reader import InputRow, RowReader
 from .score_row import score_row
 from .scorer import RowResult, score_rows
 from .summary import ScoreSummary
@@ -29,13 +29,22 @@ class Reject(NamedTuple):
     row: dict[str, Any] | str | None
 
 
+class KeyedGroup(NamedTuple):
+    """A run of rows of a file that share a key (``InputRow.key``), and the line of the first."""
+
+    file: str
+    key: str
+    line: int
+
+
 class ChunkResult(NamedTuple):
-    """A chunk's output as JSONL, its rejects and summary, and its size (``Chunk.size``)."""
+    """A chunk's output as JSONL, its rejects and summary, its size (``Chunk.size``) and its groups with a key."""
 
     lines: bytes
     rejects: tuple[Reject, ...]
     summary: ScoreSummary
     size: int = 0
+    groups: tuple[KeyedGroup, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -52,7 +61,7 @@ class Job:
         """Score a chunk. Never raises because of its rows."""
         start = time.process_time()
         reader, summary = self.readers[chunk.file], ScoreSummary()
-        read = [row for line in chunk.rows if (row := reader.read(line)) is not None]
+        read = reader.read_all(chunk.rows)
         rows = [row for row in read if not row.skipped]
         summary.skipped = len(read) - len(rows)
         scoring_start = time.process_time()
@@ -70,14 +79,22 @@ class Job:
                 rejects.append(self.reject(chunk, line, result.problem))
             summary.add(result, self.task.metric)
         summary.seconds = time.process_time() - start
-        return ChunkResult("".join(lines).encode(), tuple(rejects), summary, chunk.size)
+        groups = self._groups(chunk, rows)
+        return ChunkResult("".join(lines).encode(), tuple(rejects), summary, chunk.size, groups)
 
     def reject(self, chunk: Chunk, line: Line | Record, problem: str) -> Reject:
         """One of the chunk's lines as a reject."""
         row: dict[str, Any] | str | None = parse(line).row
         if row is None and isinstance(line, Line):
             row = line.data.decode(errors="backslashreplace").rstrip("\r\n")
+        elif row is None and isinstance(line, Record):
+            row = line.raw or None
         return Reject(self.names[chunk.file], line.line, problem, row)
+
+    def _groups(self, chunk: Chunk, rows: Sequence[InputRow]) -> tuple[KeyedGroup, ...]:
+        keyed = [row for row in rows if row.key is not None or not row.problem]
+        runs = ((key, next(run)) for key, run in groupby(keyed, lambda row: row.key))
+        return tuple(KeyedGroup(self.names[chunk.file], key, row.line) for key, row in runs if key is not None)
 
     def _with_advantages(self, results: Sequence[RowResult]) -> Iterator[tuple[RowResult, list[Advantage | None]]]:
         advantages: list[Advantage | None] = []

@@ -1,4 +1,4 @@
-"""Says on the console why rows were rejected."""
+"""Says on the console why rows were rejected, and which groups are not together."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 
+from grpo_env.plural import counted
+
 from .input_file import InputFile
-from .job import Reject
+from .job import KeyedGroup, Reject
 
 MAX_PRINTED = 10  # different ones
+MAX_KEYS = 1_000_000  # of groups that are remembered, so that memory does not grow with the input
 
 
 class Problems:
@@ -38,3 +41,44 @@ class Problems:
 
     def _print(self, line: str) -> None:
         self._console.print(line, markup=False, style="yellow", soft_wrap=True)
+
+
+class ReturningGroups:
+    """Notices groups of ``files`` that go on after rows of another group: only adjacent rows are scored as one.
+
+    It knows what this run has scored, not what an interrupted one had before.
+    """
+
+    def __init__(self, files: Sequence[InputFile], console: Console) -> None:
+        self._places = {file.name: file.place for file in files}
+        self._console = console
+        self._lines: dict[tuple[str, str], int] = {}  # of the rows with which groups began
+        self._last: tuple[str, str] | None = None
+        self._returned: dict[tuple[str, str], tuple[int, int]] = {}
+
+    def add(self, groups: Iterable[KeyedGroup]) -> None:
+        """Note groups, in the order of the file."""
+        for file, key, line in groups:
+            group = (file, key)
+            if group != self._last and group in self._lines:
+                self._returned.setdefault(group, (self._lines[group], line))
+            if len(self._lines) >= MAX_KEYS and group not in self._lines:
+                del self._lines[next(iter(self._lines))]
+            self._lines.setdefault(group, line)
+            self._last = group
+
+    def end(self) -> int:
+        """Print the first of them, and what to do. Returns how many there are."""
+        if self._returned:
+            (file, key), (start, line) = next(iter(self._returned.items()))
+            place, count = self._places[file], len(self._returned)
+            others = f" and {counted(count - 1, 'other group')} too" if count > 1 else ""
+            self._console.print(
+                f"{file}, {place(line)}: the group {key!r:.60}, which began at {place(start)}, goes on "
+                f"after rows of another group{others}: only adjacent rows are one group in advantages, verifiers of "
+                "groups, reports and exports. Sort the rows by group, or name the column with --group",
+                markup=False,
+                style="bold yellow",
+                soft_wrap=True,
+            )
+        return len(self._returned)

@@ -66,7 +66,9 @@ def _dataset(job: Job, files: Sequence[Path], skip: int, workers: int) -> Any:
 
 
 def _read(readers: Sequence[RowReader], files: Sequence[Path], skip: int, _: object) -> Iterator[pa.Table]:
-    chunks = cut_files((read_lines(file), reader.key) for file, reader in zip(files, readers, strict=True))
+    chunks = cut_files(
+        (reader.in_groups(read_lines(file)), reader.key) for file, reader in zip(files, readers, strict=True)
+    )
     for chunk in islice(chunks, skip, None):
         yield pa.table({"chunk": [pickle.dumps(chunk)]})
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 from grpo_env.core import Completion, Example
@@ -26,6 +27,7 @@ from .columns import (
     per_completion,
     prompt_of,
     select,
+    select_value,
     token_ids_of,
 )
 from .completion import read_completion
@@ -37,8 +39,8 @@ class InputRow(NamedTuple):
 
     Neighbors with the same ``key`` are one group; ``None``: the row is a group by itself. ``labels`` and ``reasonings``
     (what a server returned apart from the text) have an entry for each completion, and ``first`` is the number of the
-    first one. ``tools`` are those of an episode, if they are known. ``prompt_recorded`` as in ``columns.Prompt``. A row
-    is ``skipped`` if its problem is a gold answer that ``dataset.bad_gold: skip`` leaves out.
+    first one in its group. ``tools`` are those of an episode, if they are known. ``prompt_recorded`` as in
+    ``columns.Prompt``. A row is ``skipped`` if its problem is a gold answer that ``dataset.bad_gold: skip`` leaves out.
     """
 
     line: int
@@ -70,6 +72,21 @@ class RowReader:
     prompts: bool = True
     tools: Tools | None = None
 
+    def read_all(self, lines: Iterable[Line | Record]) -> list[InputRow]:
+        """Neighboring rows to score, without those that only repeat another one.
+
+        The completions of a group are numbered through, whether it is one row or several: rows with the same id and
+        group are told apart by that number.
+        """
+        rows: list[InputRow] = []
+        key, number = None, 0
+        for row in filter(None, map(self.read, lines)):
+            if row.key is not None or not row.problem:  # an unreadable row does not end a group
+                number = number + 1 if row.key is not None and row.key == key else 0
+                key = row.key
+            rows.append(row if self.file_format.number_column else row._replace(first=number))
+        return rows
+
     def read(self, line: Line | Record) -> InputRow | None:
         """A row to score; ``None`` for a row that only repeats another one."""
         record = parse(line)
@@ -78,7 +95,8 @@ class RowReader:
             row = self.converted(record)
             if row is None:
                 return None
-            id = str(select(row, self.fields.id, self.task) if self.fields.id else row.get("id", id))
+            own = select_value(row, self.fields.id or "id", self.task) if self.fields.id or "id" in row else None
+            id = id if own is None else str(own)
             raw = completions_of(row, self.fields, self.task)
             key = group_of(row, self.fields, self.task) if len(raw) == 1 else None
             labels = labels_of(row, self.fields, self.task, len(raw))
@@ -103,6 +121,29 @@ class RowReader:
             tools=tools,
             prompt_recorded=prompt.recorded,
         )
+
+    def in_groups(self, rows: Iterable[Line | Record]) -> Iterator[Line | Record]:
+        """The rows of the file, with each group's together where the format mixes those of a block of rows.
+
+        Such a block (a training step) is held in memory. Groups keep the order of their first rows.
+        """
+        column = self.file_format.mixed_within
+        if column is None:
+            yield from rows
+            return
+        groups: dict[str | int, list[Line | Record]] = {}
+        block: Any = None
+        for number, row in enumerate(rows):
+            content = parse(row).row or {}
+            if content.get(column, block) != block:
+                yield from chain.from_iterable(groups.values())
+                groups, block = {}, content[column]
+            try:
+                key: str | int = self.key(row) or number
+            except UsageError:
+                key = number
+            groups.setdefault(key, []).append(row)
+        yield from chain.from_iterable(groups.values())
 
     def key(self, line: Line | Record) -> str | None:
         """``InputRow.key`` without the rest of the row. Raises ``UsageError`` for a row that cannot be scored."""

@@ -7,16 +7,18 @@ off and scored again.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import IO, Any, Self
 
+from grpo_env.core import Example
 from grpo_env.errors import RunError, UsageError
 from grpo_env.files.jsonl import dump_record
 from grpo_env.files.writer import check_free
@@ -32,14 +34,27 @@ class ResumableOutput:
     """The output file ``out``, of which ``chunks`` are finished, with their ``summary``. A context manager.
 
     ``identity`` is everything that the output depends on; ``None`` if a later run cannot continue this one. An error in
-    the block keeps the finished work. Raises ``UsageError`` if the output exists (unless ``overwrite``) or there is
-    unfinished work of another identity (unless ``restart``), ``RunError`` if it cannot be written.
+    the block keeps the finished work. Raises ``UsageError`` if the output exists (unless ``overwrite``), if it or its
+    rejects are one of ``inputs``, or if there is unfinished work of another identity (unless ``restart``), ``RunError``
+    if it cannot be written.
     """
 
     def __init__(
-        self, out: Path, identity: Mapping[str, Any] | None, *, restart: bool = False, overwrite: bool = False
+        self,
+        out: Path,
+        identity: Mapping[str, Any] | None,
+        *,
+        inputs: Sequence[Path] = (),
+        restart: bool = False,
+        overwrite: bool = False,
     ) -> None:
-        self.out, self.rejects_file = out, out.with_suffix(".rejects.jsonl")
+        self.out = out
+        self.rejects_file = rejects_of(out)
+        for file in inputs:
+            if _same(out, file):
+                raise UsageError(f"{out}: is an input; give another name with --out")
+            if _same(self.rejects_file, file):
+                raise UsageError(f"{file}: is an input, and rejects of {out} would go there; give another --out")
         self.chunks, self.summary = 0, ScoreSummary()
         self._identity = None if identity is None else json.loads(json.dumps(identity))
         self._restart, self._overwrite = restart, overwrite
@@ -51,8 +66,7 @@ class ResumableOutput:
     def __enter__(self) -> Self:
         with self._writing(), ExitStack() as opened:
             self._refuse_to_overwrite()
-            self._files = [opened.enter_context(path.open("ab")) for path in (self._rows, self._rejects)]
-            self._lock()
+            self._open_locked(opened)
             self._refuse_to_overwrite()  # again: a run that held the lock may have finished it
             self._sizes = self._earlier_work()
             for file, size in zip(self._files, self._sizes, strict=True):
@@ -124,8 +138,12 @@ class ResumableOutput:
             )
 
     def _publish(self, part: Path, name: Path) -> None:
-        if self._overwrite:
-            os.replace(part, name)
+        if self._overwrite:  # by a link, so that a run that is killed before its other file has its name is continued
+            link = part.with_name(f"{part.name}.link")
+            link.unlink(missing_ok=True)
+            os.link(part, link)
+            os.replace(link, name)
+            link.unlink(missing_ok=True)  # it stays if both were the same file
             return
         try:
             os.link(part, name)  # a rename would overwrite a file that was created in the meantime
@@ -134,6 +152,18 @@ class ResumableOutput:
                 raise UsageError(
                     f"{name}: was created by another process in the meantime; give another name"
                 ) from error
+
+    def _open_locked(self, opened: ExitStack) -> None:
+        """Open the files of the unfinished work, once no other run writes them."""
+        paths = (self._rows, self._rejects)
+        while True:
+            with ExitStack() as files:
+                self._files = [files.enter_context(path.open("ab")) for path in paths]
+                self._lock()
+                if all(map(_is_open, paths, self._files)):
+                    opened.push(files.pop_all())
+                    return
+            self._refuse_to_overwrite()  # a run finished in the meantime: what was opened is now its output
 
     def _lock(self) -> None:
         import fcntl  # only on POSIX, and training imports this module too
@@ -192,8 +222,33 @@ class ResumableOutput:
             raise RunError(f"{self.out}: cannot be written ({error.strerror or error})") from error
 
 
+def examples_hash(examples: Sequence[Example]) -> str:
+    """A hash of everything that scores, prompts and output rows take from examples; empty without any."""
+    content = hashlib.sha256()
+    for example in examples:
+        values = (example.id, example.prompt, example.answer, dict(example.info), dict(example.chat_template_kwargs))
+        content.update(repr(values).encode("utf-8", "backslashreplace"))
+    return content.hexdigest()[:16] if examples else ""
+
+
+def rejects_of(out: Path) -> Path:
+    """The file of rejects of an output: of ``X.jsonl`` ``X.rejects.jsonl``, of ``X.parquet`` one with its suffix.
+
+    So no two outputs share a file of rejects.
+    """
+    return out.with_name(f"{out.name.removesuffix('.jsonl')}.rejects.jsonl")
+
+
 def _same(path: Path, other: Path) -> bool:
-    return path.exists() and path.samefile(other)
+    return path.exists() and other.exists() and path.samefile(other)
+
+
+def _is_open(path: Path, file: IO[bytes]) -> bool:
+    """Whether a path still names the file that was opened by it."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
+    except FileNotFoundError:
+        return False
 
 
 def _differences(old: Any, new: Any, key: str = "") -> Iterator[tuple[str, str, str]]:

@@ -31,8 +31,8 @@ from .isolate_failures import isolate_failures
 from .job import ChunkResult, Job
 from .parallel import map_on_workers
 from .parquet_output import write_parquet
-from .problems import Problems
-from .resume import ResumableOutput, StreamOutput
+from .problems import Problems, ReturningGroups
+from .resume import ResumableOutput, StreamOutput, examples_hash
 from .summary import ScoreSummary
 from .summary_table import print_summary, progress
 
@@ -80,8 +80,6 @@ def score_files(
     cluster = _cluster(engine)
     if out is not None and out.suffix not in (".jsonl", ".parquet"):
         raise UsageError(f"{out}: --out must end in .jsonl or .parquet")
-    if out is not None and any(file.exists() and out.exists() and file.samefile(out) for file in files):
-        raise UsageError(f"{out}: is an input; give another name with --out")
     inputs = _open_inputs(task, files, options, only_files=cluster is not None)
     for file in inputs:
         console.print(f"{file.name}: {file.file_format.name}", markup=False)
@@ -89,7 +87,7 @@ def score_files(
     readers = tuple(file.reader(examples, options.text) for file in inputs)
     job = Job(task, tuple(file.name for file in inputs), readers, options.text, options.advantages)
     identity = _identity(task, inputs, options, examples) if all(file.seekable for file in inputs) else None
-    with _output(out, identity, restart=restart, overwrite=overwrite) as output:
+    with _output(out, identity, files, restart=restart, overwrite=overwrite) as output:
         start, completions_before = time.perf_counter(), output.summary.completions
         with _resume_messages(output, console):
             _score_rest(job, inputs, output, workers, cluster, console)
@@ -106,9 +104,11 @@ def score_files(
 
 
 def _output(
-    out: Path | None, identity: Mapping[str, Any] | None, *, restart: bool, overwrite: bool
+    out: Path | None, identity: Mapping[str, Any] | None, inputs: Sequence[Path], *, restart: bool, overwrite: bool
 ) -> StreamOutput | ResumableOutput:
-    return StreamOutput() if out is None else ResumableOutput(out, identity, restart=restart, overwrite=overwrite)
+    if out is None:
+        return StreamOutput()
+    return ResumableOutput(out, identity, inputs=inputs, restart=restart, overwrite=overwrite)
 
 
 def _cluster(engine: str) -> Cluster | None:
@@ -153,21 +153,25 @@ def _score_rest(
     console: Console,
 ) -> None:
     """Score what ``output`` does not have yet."""
-    chunks = cut_files((file.rows(), reader.key) for file, reader in zip(inputs, job.readers, strict=True))
+    chunks = cut_files(
+        (reader.in_groups(file.rows()), reader.key) for file, reader in zip(inputs, job.readers, strict=True)
+    )
     size_before = sum(chunk.size for chunk in islice(chunks, output.chunks))
     size = _total_size(inputs) if console.is_terminal else None
     if cluster:
         results = cluster(job, [file.path for file in inputs], output.chunks, workers)
     else:
         results = map_on_workers(job, chunks, workers or os.cpu_count() or 1, partial(isolate_failures, job))
-    problems = Problems(inputs, console)
+    problems, returning = Problems(inputs, console), ReturningGroups(inputs, console)
     # Closed at once if writing fails: the processes wait for more work as long as it is open.
     with progress(None if size is None else size - size_before, console) as advance, closing(results):
         for result in results:
             output.add(result)
             problems.add(result.rejects)
+            returning.add(result.groups)
             advance(result.size, result.summary.completions)
     problems.end()
+    output.summary.returning_groups += returning.end()
 
 
 def _total_size(inputs: Sequence[InputFile]) -> int | None:
@@ -179,13 +183,12 @@ def _total_size(inputs: Sequence[InputFile]) -> int | None:
 
 def _identity(task: Task, inputs: Sequence[InputFile], options: Options, examples: Sequence[Example]) -> dict[str, Any]:
     """Everything that the output depends on."""
-    answers = [(example.id, example.answer) for example in examples]
     return {
         "grpo_env": __version__,
         "task": task.resolved(),
         "code": {_name(cls): _code_hash(cls) for cls in task.verifier_classes},
         "options": asdict(options),
-        "examples": _hash(repr(answers).encode()) if examples else "",
+        "examples": examples_hash(examples),
         "inputs": {file.name: file.identity() for file in inputs},
     }
 

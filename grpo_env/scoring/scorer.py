@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
-from itertools import chain, groupby, islice
+from itertools import chain, groupby, islice, pairwise
 from typing import NamedTuple
 
 from grpo_env.core import Group, Score, score_groups
@@ -65,8 +65,7 @@ def score_records(task: Task, fields: Fields, records: Iterable[Record], workers
 
 def score_chunk(reader: RowReader, chunk: Chunk) -> list[RowResult]:
     """Read and score the rows of a chunk."""
-    rows = [row for line in chunk.rows if (row := reader.read(line)) is not None]
-    return score_rows(reader.task, rows, chunk.continued)
+    return score_rows(reader.task, reader.read_all(chunk.rows), chunk.continued)
 
 
 def score_rows(task: Task, rows: Sequence[InputRow], continued: str | None = None) -> list[RowResult]:
@@ -87,11 +86,21 @@ def score_rows(task: Task, rows: Sequence[InputRow], continued: str | None = Non
             groups += [Group(row.example, row.completions) for row in members]
     scores = chain.from_iterable(score_groups(task.verifier, groups))
     results = []
-    for row, problem in zip(rows, problems, strict=True):
+    for row, problem, group in zip(rows, problems, _names_of_groups(rows), strict=True):
         count = 0 if problem else len(row.completions)
-        group = row.key or str(row.line)
         results.append(RowResult(row._replace(problem=problem), group, tuple(islice(scores, count))))
     return results
+
+
+def _names_of_groups(rows: Sequence[InputRow]) -> list[str]:
+    """The group of each row: its key, or else its line, in other words where a neighbor's key looks like that."""
+    names = [row.key or str(row.line) for row in rows]
+    readable = [place for place, row in enumerate(rows) if not row.problem]
+    for before, after in pairwise(readable):
+        for alone, other in ((before, after), (after, before)):
+            if rows[alone].key is None and str(rows[alone].line) == rows[other].key:
+                names[alone] = f"line {rows[alone].line}"
+    return names
 
 
 def _places_of_groups(rows: Sequence[InputRow]) -> list[list[int]]:

@@ -20,6 +20,8 @@ class ScoreSummary:
     """Rows that ``dataset.bad_gold: skip`` leaves out: they have no usable gold answer."""
     bad_rows: int = 0
     """Rows that could not be scored."""
+    returning_groups: int = 0
+    """Groups whose rows are not adjacent, so that they were scored as several."""
     completions: int = 0
     """Completions that were scored, or found to be unscored."""
     statuses: dict[str, Counter[str]] = field(default_factory=dict)

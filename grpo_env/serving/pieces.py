@@ -99,7 +99,10 @@ def units(rows: Sequence[InputRow]) -> list[list[InputRow]]:
 def _row(task: Task, index: int, item: Item) -> InputRow:
     text = item.completion
     messages = text if isinstance(text, str) else [message.model_dump() for message in text]
-    completion, _ = read_completion(task, messages, finish_reason=item.finish, num_tokens=item.num_tokens)
+    try:
+        completion, _ = read_completion(task, messages, finish_reason=item.finish, num_tokens=item.num_tokens)
+    except UsageError as error:
+        raise UsageError(f"items.{index}.completion: {error}") from error
     id = str(index) if item.id is None else item.id
     return InputRow(index, id, item.group, Example(id, _prompt(item.prompt), item.answer, item.info), (completion,))
 

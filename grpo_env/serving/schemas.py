@@ -24,6 +24,11 @@ class ChatMessage(BaseModel):
     role: str
     content: str | None = None
     reasoning_content: str | None = Field(None, description="Split off by a server; scored with the text.")
+    reasoning: str | None = Field(None, description="Newer name of reasoning_content.")
+    refusal: str | None = Field(None, description="Counts as content.")
+    tool_calls: list[dict[str, Any]] | None = Field(None, description="Calls, which make the chat an episode.")
+    function_call: dict[str, Any] | None = Field(None, description="Older form of tool_calls.")
+    tool_call_id: str | None = Field(None, description="The call that a message of a tool answers.")
 
 
 def _integer(number: Any) -> Any:

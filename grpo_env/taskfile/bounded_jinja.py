@@ -6,12 +6,13 @@ to the caller. Here everything that grows text or repeats work is counted; only 
 
 from __future__ import annotations
 
+import math
 import re
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import wraps
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import StrictUndefined, Template, nodes
 from jinja2.compiler import CodeGenerator, Frame
@@ -29,6 +30,7 @@ _PRINTF_FIELD = re.compile(r"%(?:\([^)]*\))?([-+ #0-9.*]*)")
 _STEPS = "_count_steps"
 _WIDENING = {"center", "ljust", "rjust", "zfill", "expandtabs", "indent", "batch", "slice", "tojson", "round"}
 _WIDENING |= {"to_bytes", "wordwrap", "truncate"}
+_READ_MISSING = {"default", "d", "tojson"}  # filters whose result is one where the value is none; others write "None"
 
 
 class _Budget(threading.local):
@@ -38,6 +40,7 @@ class _Budget(threading.local):
     written = 0
     computed = 0
     constant_text = 0
+    wrote_missing = False
     deadline: float | None = None  # none while templates are compiled
 
     def step(self) -> None:
@@ -58,6 +61,9 @@ class _Budget(threading.local):
         if self.deadline is not None:
             _check_size(self.written)
 
+    def note_missing(self, *values: Any) -> None:
+        self.wrote_missing = self.wrote_missing or any(map(is_missing, values))
+
     def compute(self, characters: int) -> None:
         _check_size(characters)
         self.computed += characters
@@ -68,13 +74,27 @@ class _Budget(threading.local):
 _budget = _Budget()
 
 
-def render(template: Template, values: Mapping[str, Any], source_length: int) -> str:
+class Rendered(NamedTuple):
+    """The text of a template, and whether a value that is none (``is_missing``) was made text."""
+
+    text: str
+    wrote_missing: bool
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value of a table is none: ``None``, or NaN, which pandas has instead."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def render(template: Template, values: Mapping[str, Any], source_length: int) -> Rendered:
     """Render a template of ``BoundedEnvironment``. Raises ``SecurityError`` at a limit."""
     _budget.steps = _budget.written = _budget.computed = 0
+    _budget.wrote_missing = False
     _budget.constant_text = source_length
     _budget.deadline = time.thread_time() + MAX_SECONDS
     try:
-        return template.render(values)
+        text = template.render(values)
+        return Rendered(text, _budget.wrote_missing)
     finally:
         _budget.deadline = None
 
@@ -150,6 +170,7 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
         _budget.step()
         parts = list(parts)
         _budget.compute(sum(_text_size(part) for part in parts))
+        _budget.note_missing(*parts)
         return "".join(map(str, parts))
 
     def cut(self, value: Any, start: Any, stop: Any, step: Any) -> Any:
@@ -205,6 +226,8 @@ def _bounded_filter(name: str, function: Callable[..., Any]) -> Callable[..., An
         value, *others = args[before:]
         _budget.compute(_text_size(value))
         _check_growth(name, value, (*others, *kwargs.values()))
+        if name not in _READ_MISSING:
+            _budget.note_missing(value)
         return function(*args, **kwargs)
 
     return bounded
@@ -225,6 +248,7 @@ def _listed(value: Any) -> Any:
 
 def _finalize(value: Any) -> Any:
     _budget.write(_text_size(value))
+    _budget.note_missing(value)
     return value
 
 

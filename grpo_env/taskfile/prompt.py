@@ -29,7 +29,7 @@ def _compile(template: str) -> tuple[Template, frozenset[str]]:
 
 
 @lru_cache(maxsize=1024)
-def _constant(template: str, format: Format) -> str:
+def _constant(template: str, format: Format) -> bounded_jinja.Rendered:
     """A template without columns, such as most system prompts."""
     return bounded_jinja.render(_compile(template)[0], {"format": format}, len(template))
 
@@ -41,6 +41,16 @@ def render(template: str, row: Mapping[str, Any], format: Format, where: str) ->
     identifiers: ``{{ row['6b_finetuning'].solution }}``). Raises ``UsageError``, beginning with ``where``, which names
     the unknown field and the nearest column.
     """
+    return _render(template, row, format, where).text
+
+
+def render_value(template: str, row: Mapping[str, Any], format: Format, where: str) -> str | None:
+    """``render``, but ``None`` if a value in the text is none: it is no text "None" or "nan"."""
+    text, wrote_missing = _render(template, row, format, where)
+    return None if wrote_missing else text
+
+
+def _render(template: str, row: Mapping[str, Any], format: Format, where: str) -> bounded_jinja.Rendered:
     compiled, names = _compiled(template, where)
     known = {**row, "format": format, "row": row}
     for name in sorted(names - known.keys()):

@@ -43,7 +43,7 @@ class RowOptions(Verifier):
         check_names(self.cls, self.options, self.source, self.key)
         fixed = {name: value for name, value in self.options.items() if name not in self.templates}
         validated_options(self.cls, fixed, self.source, self.key)
-        for name in ("reads_turns", "gives_steps"):
+        for name in ("reads_turns", "gives_steps", "late_status"):
             object.__setattr__(self, name, getattr(self.cls, name))
 
     @property

@@ -16,7 +16,7 @@ from grpo_env.errors import UsageError, nearest
 from grpo_env.registry import find, home, is_safe_mode, locate
 
 from .dataset import SplitRows, is_local, load_rows
-from .prompt import build_prompt, check_template, is_true, render
+from .prompt import build_prompt, check_template, is_true, render_value
 from .row_options import RowOptions
 from .row_rules import RowCondition, RowNumber, is_template
 from .schema import SECTIONS, ScheduleSpec, Split, TaskSpec, VerifierSpec
@@ -166,21 +166,24 @@ class Task:
         """
         dataset = self.spec.dataset
         if dataset.id is not None:
-            id = render(dataset.id, row, self.format, f"{where}: dataset.id")
-            place = place and f"{place}, id {id}"
+            own = render_value(dataset.id, row, self.format, f"{where}: dataset.id")
+            if own is not None:
+                id, place = own, place and f"{place}, id {own}"
         answer = self.answer(row, where)
         prompt = build_prompt(self.spec.prompt, row, self.format, where)
         return Example(id, prompt, answer, row, self.spec.prompt.chat_template_kwargs, place)
 
     def answer(self, row: Mapping[str, Any], where: str) -> str | None:
-        """The gold answer of a row by the task's template, or ``None`` if the task has no gold answers.
+        """The gold answer of a row by the task's template; ``None`` if the task has none, or the row a null or NaN.
 
         Of a whole response that ends with the format's answer block, it is what stands in that block.
         """
         template, tag = self.spec.dataset.answer, self.format.answer
         if template is None:
             return None
-        answer = render(template, row, self.format, f"{where}: dataset.answer")
+        answer = render_value(template, row, self.format, f"{where}: dataset.answer")
+        if answer is None:
+            return None
         blocks = answer.split(f"<{tag}>") if tag and answer.rstrip().endswith(f"</{tag}>") else []
         return blocks[1].rstrip().removesuffix(f"</{tag}>").strip() if len(blocks) == 2 else answer
 
@@ -276,7 +279,12 @@ def make_task(data: Mapping[str, Any], source: str, folder: Path, overrides: Map
     parts = _parts(spec.verifiers, spec.format, source, folder, ["verifiers"])
     total = {"parts": parts, "deadline": spec.deadline}
     verifier = build_verifier(find("weighted_sum"), total, source, ["verifiers"])
-    names = _part_names(spec.verifiers)
+    places: dict[str, str] = {}
+    for name, place in _part_places(spec.verifiers, "verifiers"):
+        if name in places:
+            raise UsageError(f"{source}: {place}: {places[name]} has the same name; rename one of them")
+        places[name] = place
+    names = list(places)
     if spec.metric not in names:
         raise UsageError(f"{source}: metric: no verifier is called {spec.metric!r}; {nearest(spec.metric, names)}")
     for index, case in enumerate(spec.cases):
@@ -468,5 +476,8 @@ def _find(use: str, folder: Path) -> type[Verifier]:
     return find(locate(use, folder) if ".py:" in use and not is_safe_mode() else use)
 
 
-def _part_names(specs: Mapping[str, VerifierSpec]) -> list[str]:
-    return [name for key, spec in specs.items() for name in (key, *_part_names(spec.of or {}))]
+def _part_places(specs: Mapping[str, VerifierSpec], at: str) -> Iterator[tuple[str, str]]:
+    """The names of all parts at any depth, and their keys. ``metric``, ``cases`` and reports find parts by name."""
+    for name, spec in specs.items():
+        yield name, f"{at}.{name}"
+        yield from _part_places(spec.of or {}, f"{at}.{name}.of")

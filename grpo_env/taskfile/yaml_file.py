@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import yaml
 
 from grpo_env.errors import UsageError
 
+MAX_SIZE = 10_000_000  # characters and values, with all aliases (*name) written out
 _BOOLEAN = "tag:yaml.org,2002:bool"
 
 
@@ -62,7 +64,9 @@ def parse_yaml(text: str, name: str) -> Any:
     try:
         loader = _StrictLoader(text)
         loader.name = name
-        return loader.get_single_data()
+        node = loader.get_single_node()
+        _check_size(node, name)
+        return None if node is None else loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
         unquoted = "; put a template ({{ ... }}) in quotes" if error.problem == "found unhashable key" else ""
@@ -72,3 +76,29 @@ def parse_yaml(text: str, name: str) -> Any:
         raise UsageError(f"{name}, line {at}: not valid YAML: the character U+{error.character:04X}") from error
     except RecursionError as error:
         raise UsageError(f"{name}: not valid YAML: nested too deeply") from error
+
+
+def _check_size(root: yaml.Node | None, name: str) -> None:
+    """Raises ``UsageError`` for a file that aliases make huge, or endless, once its values are copied or written."""
+    sizes: dict[int, float] = {}
+
+    def size(node: yaml.Node) -> float:
+        if id(node) not in sizes:
+            sizes[id(node)] = inf  # as long as it is not known: a value that contains itself
+            if isinstance(node, yaml.ScalarNode):
+                total: float = 1 + len(node.value)
+            elif isinstance(node, yaml.MappingNode):
+                total = 1 + sum(size(key) + size(value) for key, value in node.value)
+            else:
+                total = 1 + sum(map(size, node.value))
+            sizes[id(node)] = total
+            if total > MAX_SIZE:
+                line = node.start_mark.line + 1
+                raise UsageError(
+                    f"{name}, line {line}: with its aliases (*name) this value has more than {MAX_SIZE:,} characters; "
+                    "write out what is meant"
+                )
+        return sizes[id(node)]
+
+    if root is not None:
+        size(root)

@@ -35,6 +35,13 @@ def press(path: Path, keys: str) -> tuple[bool, list[str]]:
     return ask(path, lambda: next(pressed, ""), shown.append), shown
 
 
+def test_rows_with_one_id_are_told_apart_by_their_line(tmp_path: Path) -> None:
+    path = tmp_path / "labels.jsonl"
+    path.write_text("".join(json.dumps(label_row("a", line=line)) + "\n" for line in (1, 2)))
+    press(path, "yn")
+    assert labels(path) == [True, False]
+
+
 def test_one_key_labels_a_row(file: Path) -> None:
     finished, shown = press(file, "ynsY")
     assert finished

@@ -125,11 +125,12 @@ def test_one_cause_is_said_once_with_a_count(tmp_path):
 
 
 def test_bad_gold_answers_are_listed_by_row(tmp_path):
-    rows = [row(2), {**row(3), "result": " "}, row(4), {**row(5), "result": ""}]
+    rows = [row(2), {**row(3), "result": " "}, row(4), {**row(5), "result": ""}, {**row(6), "result": None}]
     result = check(make_task(tmp_path, train=rows))
     assert [finding.where for finding in result.findings if finding.check == "data"] == [
         "train.jsonl, line 2",
         "train.jsonl, line 4",
+        "train.jsonl, line 5",
     ]
     assert ("warning", "columns") not in kinds(result)  # which would say it again
     assert str(result).splitlines()[-1].startswith("1 error, 0 warnings")  # as many as lines above
@@ -332,7 +333,7 @@ def test_a_model_that_is_missing_or_of_another_kind_is_an_error_with_its_key(tmp
     folder = tmp_path / "empty"
     folder.mkdir()
     for model, message in {"no/model": "is not a folder, and cannot be", str(folder): "has no config.json"}.items():
-        inner = {"of": {"rm": {"use": "reward_model", "model": model, "activation": "sigmoid"}, "accuracy": {}}}
+        inner = {"of": {"rm": {"use": "reward_model", "model": model, "activation": "sigmoid"}, "exact_text": {}}}
         task = load_task("arithmetic", {"verifiers.any_of": inner})
         result = check(task)
         assert not result.ok

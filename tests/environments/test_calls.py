@@ -1,8 +1,11 @@
 """Tool calls in texts, as the chat templates of the families write them."""
 
+import math
+
 import pytest
 
 from grpo_env.environments.calls import MAX_CALL, MAX_CALLS, parse_calls
+from grpo_env.environments.tools import wrong_arguments
 
 TEA = ("price", {"item": "tea"})
 # Hermes 2 Pro, Qwen2.5, Qwen3: the template writes '<tool_call>\n{"name": ..., "arguments": ...}\n</tool_call>'.
@@ -47,6 +50,8 @@ UNREADABLE = {
     "no name": '<tool_call>{"arguments": {}}</tool_call>',
     "a list of arguments": '<tool_call>{"name": "price", "arguments": ["tea"]}</tool_call>',
     "not a number": '<tool_call>{"name": "price", "arguments": {"item": NaN}}</tool_call>',
+    "too large": '<tool_call>{"name": "price", "arguments": {"item": -1e999}}</tool_call>',
+    "too large, in a string": r'<tool_call>{"name": "price", "arguments": "{\"item\": 1e999}"}</tool_call>',
     "deep": '<tool_call>{"name": "price", "arguments": {"item": ' + "[" * 50_000 + "</tool_call>",
     "digits": '<tool_call>{"name": "price", "arguments": {"item": ' + "9" * 5_000 + "}}</tool_call>",
     "huge": HERMES.replace("tea", "t" * (MAX_CALL + 1)),
@@ -82,6 +87,24 @@ def test_what_cannot_be_read_is_a_problem_in_one_line(name):
     assert "\n" not in call.problem
 
 
+NUMBERS = {"type": "array", "items": {"type": "array", "items": {"type": "number"}}}
+PARAMETERS = {"properties": {"l": NUMBERS, "d": {"type": "object", "additionalProperties": {"enum": ["a"]}}}}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"l": [[1, 2.5], []], "d": {"k": "a"}}, None),
+        ({"l": [[1], [2, "3"]]}, "the argument l[1][1] must be number, not string"),
+        ({"l": [[1], None]}, "the argument l[1] must be array, not null"),
+        ({"l": 1}, "the argument l must be array, not integer"),
+        ({"d": {"k": "a", "m": "b"}}, "the argument d['m'] must be one of 'a', not string"),
+    ],
+)
+def test_a_wrong_argument_is_described_by_the_value_that_does_not_fit(arguments, problem):
+    assert wrong_arguments([{"function": {"name": "f", "parameters": PARAMETERS}}], "f", arguments) == problem
+
+
 def test_the_calls_of_a_turn_are_bounded():
     calls = parse_calls(HERMES * 1000, "think")
     assert len(calls) == MAX_CALLS + 1
@@ -93,6 +116,9 @@ def test_a_tokenizers_own_parser_comes_first():
         return {"tool_calls": [{"type": "function", "function": {"name": "price", "arguments": {"item": text}}}]}
 
     assert parse_calls("tea", "think", parser)[0][:2] == ("price", {"item": "tea"})
+    (call,) = parse_calls(math.inf, None, parser)  # of a schema whose numbers are floats of Python
+    assert (call.name, call.arguments) == ("", {})
+    assert "not JSON" in call.problem
 
 
 def test_a_parser_that_fails_is_a_problem():

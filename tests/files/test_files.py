@@ -275,12 +275,13 @@ def test_bad_rows_of_csv_are_reported_by_their_first_line(tmp_path):
     records = list(read_records(path))
     good = [(record.line, record.row) for record in records if record.row]
     assert good == [(2, {"a": "1", "b": "2\n2"}), (8, {"a": "4", "b": long.decode()}), (10, {"a": "\x00", "b": "6"})]
-    assert [(record.line, record.problem) for record in records if not record.row] == [
-        (4, "expected 2 columns, found 1"),
-        (6, "expected 2 columns, found 3"),
-        (7, "not valid UTF-8; save it as UTF-8"),
-        (9, "not valid CSV (',' expected after '\"')"),
-        (11, "not valid CSV (unexpected end of data)"),
+    torn = "; lines 11 to 12 are one row because of a quote: is it closed, or doubled?"
+    assert [(record.line, record.problem, record.raw) for record in records if not record.row] == [
+        (4, "expected 2 columns, found 1", "1"),
+        (6, "expected 2 columns, found 3", "1,2,3"),
+        (7, "not valid UTF-8; save it as UTF-8", "\\xff,1"),
+        (9, "not valid CSV (',' expected after '\"')", '1,"2"3'),
+        (11, f"not valid CSV (unexpected end of data){torn}", '"7,8\n9,10'),
     ]
 
 

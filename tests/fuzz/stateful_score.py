@@ -208,7 +208,7 @@ def warm_task() -> Task:
         workers, run.map_on_workers = run.map_on_workers, in_this_process  # type: ignore[assignment]
         for suffix in (".jsonl", ".parquet"):
             score_files(task, [folder / "rows.jsonl"], folder / f"out{suffix}", workers=1, console=Console(quiet=True))
-            (folder / "out.rejects.jsonl").unlink()
+            resume.rejects_of(folder / f"out{suffix}").unlink()
         run.map_on_workers = workers
         return task
 
@@ -254,7 +254,7 @@ class ProgramRuns(Runs):
         assert "Traceback" not in messages, messages
         if process.returncode == USAGE:
             return USAGE
-        rejects = out.with_suffix(".rejects.jsonl").exists()
+        rejects = resume.rejects_of(out).exists()
         if process.returncode == 1 and out.exists() and rejects:
             return 0  # rows were rejected
         return INTERRUPTED if kill == signal.SIGINT and process.returncode == 130 else process.returncode

@@ -151,6 +151,7 @@ def test_an_unscored_completion_is_none_in_all_functions_and_logged(plain):
     }
     logs = {"log_extra": extras.__setitem__, "log_metric": metrics.__setitem__}
     assert reward(**arguments, **logs) == [None, 2.5]
+    assert reward(**{**arguments, "gold": [None, "2"], "equations": [["1+1=2"]] * 2}) == [None, 2.5]
     # Accuracy has a value, but TRL would turn 0 x that value without a reward into a reward of 0.
     assert [part(**arguments, **logs) for part in parts] == [[None, 1.0]] * 3
     assert metrics == {"plain/metric/accuracy": 1.0, "plain/unscored": 0.5}

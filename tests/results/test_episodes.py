@@ -33,7 +33,7 @@ def episode(row):
         text = "".join(turn.text for turn in of)
         values = [0.5, 1.0]
         steps = [
-            {"start": t.start, "end": t.end, "value": v, "explanation": "e"} for t, v in zip(of, values, strict=True)
+            {"start": t.start, "end": t.end, "value": v, "explanation": "e"} for t, v in zip(of, values, strict=False)
         ]
         made = row(0, completion, correct, text=text, steps=steps, **more)
         made["parts"]["tidy"]["steps"] = steps
@@ -51,6 +51,14 @@ def test_a_training_set_for_sft_has_the_calls_apart_from_the_text(episode):
         {"role": "assistant", "content": "It is 3."},
     ]
     assert (row["prompt"], json.loads(row["tools"])) == (PROMPT, TOOLS)
+
+
+@pytest.mark.parametrize("tag", ["think", "scratch", "my-notes"])
+def test_a_call_in_the_thoughts_stays_there_whatever_their_tag(episode, tag):
+    thoughts = f"<{tag}>Or {CALL.replace('tea', 'rice')}?</{tag}>"
+    first = Turn(f"{thoughts}{CALL}", turns()[0].calls, turns()[0].results, "stop", 0, len(thoughts) + len(CALL))
+    (row,) = export([episode(of=(first,))], make_kind("sft", {}), ExportSummary())
+    assert row["completion"][0]["content"] == thoughts
 
 
 def test_a_call_that_no_template_can_write_stays_in_the_text(episode):

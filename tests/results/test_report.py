@@ -199,3 +199,11 @@ def test_the_command_writes_a_page_and_pictures_and_overwrites_nothing(rows, tmp
     )
     assert "already exists" in str(refused.exception)
     assert not (tmp_path / "new.html").exists()
+
+
+def test_a_bad_value_is_named_with_its_file_and_line(tmp_path, row):
+    bad = {**row(0, 1, 1), "total": "high"}
+    path = tmp_path / "scores.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in (row(0, 0, 1), bad)))
+    with pytest.raises(UsageError, match=r"scores\.jsonl, line 2: row .*: a value must be a finite number"):
+        make_report(path)

@@ -150,6 +150,20 @@ def test_calls_in_the_text_and_replies_of_a_user(tmp_path):
     assert row["total"] == 1.0
 
 
+@pytest.mark.parametrize("content", ["Shall I <tool_call> now?", "<think>\n<tool_call>{}</tool_call>\n</think>\n", ""])
+def test_recorded_calls_are_in_the_text_whatever_the_content_mentions(tmp_path, content):
+    chat = [
+        {"role": "assistant", "content": content, "tool_calls": [call("a", "tea")]},
+        {"role": "tool", "content": "3"},
+    ]
+    written = WRITTEN[0].splitlines()[4]
+    (row,) = score(tmp_path, a_task(tmp_path), {"completion": chat, "total": "7"})
+    assert row["text"] == "\n".join(filter(None, [content, written]))
+    chat[0]["content"] = f"{content}{written}"  # some servers leave them there too
+    (row,) = score(tmp_path, a_task(tmp_path), {"completion": chat, "total": "7"})
+    assert row["text"].count(written) == (2 if content.startswith("Shall") else 1)
+
+
 def test_a_row_of_trl_has_null_arguments_where_other_calls_have_values(tmp_path):
     """Arrow fills them in: all calls of a table have the same arguments. Results have no ids there."""
     calls = [{"type": "function", "function": {"name": "price", "arguments": {"item": "tea", "goods": None}}}]
@@ -216,6 +230,23 @@ def test_a_trace_of_verifiers_is_the_path_to_its_last_message(tmp_path):
     assert (first["num_tokens"], first["finish_reason"], first["id"]) == (8, "stop", "0")
     assert (second["finish_reason"], third["finish_reason"]) == ("turns", "length")
     assert third["parts"]["environment_reward"]["status"] == "not_applicable"
+
+
+def test_results_of_verifiers_have_calls_as_json(tmp_path):
+    """verifiers 0.1.14, ``sanitize_tool_calls`` and ``state_to_output``: ``model_dump_json`` of its flat calls."""
+    call = json.dumps({"id": "a", "name": "price", "arguments": '{"item": "tea"}'})
+    chat = [
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": "3"},
+        {"role": "assistant", "content": "<answer>7</answer>"},
+    ]
+    row = {"example_id": 0, "prompt": PROMPT, "completion": chat, "reward": 1.0, "error": None, "total": "7"}
+    task = a_task(tmp_path, {"accuracy": {}, "tool_calls": {}})
+    (known,) = score(tmp_path, task, {**row, "tool_defs": [TOOL]})
+    assert {name: part["value"] for name, part in known["parts"].items()} == {"accuracy": 1, "tool_calls": 1}
+    assert [turn["text"] for turn in known["turns"]] == [WRITTEN[0].splitlines()[4], WRITTEN[2]]
+    (unknown,) = score(tmp_path, task, {**row, "tool_defs": None})
+    assert unknown["parts"]["tool_calls"]["status"] == "not_applicable"
 
 
 def test_a_batch_whose_reply_is_a_call_is_an_episode_of_one_turn(tmp_path):

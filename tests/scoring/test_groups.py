@@ -64,7 +64,14 @@ def test_rows_with_the_same_group_are_scored_like_the_completions_of_one_row(tas
     assert votes(apart) == votes(together) == [1.0, 0.0, 1.0]
     assert {score["group"] for score in apart} == {"q"}
     assert {score["group"] for score in together} == {"1"}
-    assert [(score["line"], score["completion"]) for score in apart] == [(1, 0), (2, 0), (3, 0)]
+    assert [(score["line"], score["completion"]) for score in apart] == [(1, 0), (2, 1), (3, 2)]
+
+
+def test_the_completions_of_a_group_of_rows_are_numbered_through(task):
+    rows = [row("#### 5", "q"), {"answer": "", "completion": "5", "group": "q"}, "{broken", row("#### 6", "q")]
+    rows += [row("#### 5", "r"), row("#### 5"), {"answer": "5", "completions": ["5", "6"]}, row("#### 5", "s")]
+    done, _ = scored(task, rows)  # a row that this task cannot score has its number in another task too
+    assert [score["completion"] for score in done] == [0, 2, 0, 0, 0, 1, 0]
 
 
 def test_any_selector_can_name_the_group(task):
@@ -154,6 +161,9 @@ def test_a_damaged_row_does_not_divide_a_group_and_a_line_number_does_not_join_o
     rows, _ = scored(task, [row("#### 5", "3"), row("#### 6", "3"), row("#### 5")], advantages=True)
     assert [score["advantage"] for score in rows][:2] == pytest.approx([0.70711, -0.70711], abs=1e-5)
     assert rows[2]["advantage"] is None
+    assert [score["group"] for score in rows] == ["3", "3", "line 3"]
+    rows, _ = scored(task, [row("#### 5"), row("#### 6", "1"), row("#### 5", "1"), row("#### 5")])
+    assert [score["group"] for score in rows] == ["line 1", "1", "1", "4"]
 
 
 def test_an_unscored_completion_has_no_advantage(tmp_path):

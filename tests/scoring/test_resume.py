@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 
 import pytest
 from hypothesis import given, settings
@@ -138,6 +139,74 @@ def test_an_output_is_overwritten_only_on_request_and_only_by_a_complete_one(tmp
         output.finish()
     assert contents(tmp_path) == {"out.jsonl": chunk(2).lines}
     assert not rejects.exists()
+
+
+@pytest.mark.parametrize("given", ["out.jsonl", "out.rejects.jsonl", "link"])
+def test_an_input_is_never_overwritten(tmp_path, given):
+    out = tmp_path / "out.jsonl"
+    complete(out, 1)
+    (tmp_path / "link").symlink_to("out.rejects.jsonl")
+    before = contents(tmp_path)
+    with pytest.raises(UsageError, match="is an input"):
+        complete(out, 1, overwrite=True, inputs=[tmp_path / given])
+    assert contents(tmp_path) == before
+
+
+def test_outputs_of_two_kinds_have_their_own_rejects(tmp_path):
+    complete(tmp_path / "out.jsonl", 1)
+    before = contents(tmp_path)
+    with ResumableOutput(tmp_path / "out.parquet", TASK, overwrite=True) as output:
+        output.add(chunk(1)._replace(rejects=(), summary=ScoreSummary(rows=1, completions=1)))
+        output.finish()
+    assert {name: contents(tmp_path)[name] for name in before} == before
+
+
+def test_a_run_that_finishes_while_another_starts_keeps_its_output(tmp_path):
+    out = tmp_path / "out.jsonl"
+    first = ResumableOutput(out, TASK, overwrite=True).__enter__()
+    first.add(chunk(0))
+    second = ResumableOutput(out, TASK, overwrite=True)
+    lock, waiting = second._lock, [True]
+
+    def finish_first():  # once the second has opened the unfinished files
+        if waiting:
+            waiting.clear()
+            first.finish()
+            first.__exit__(None, None, None)
+        lock()
+
+    second._lock = finish_first
+    with second:
+        assert out.read_bytes() == chunk(0).lines
+        second.add(chunk(1))
+        second.finish()
+    assert contents(tmp_path) == {"out.jsonl": chunk(1).lines, "out.rejects.jsonl": rejects_of_chunk(1)}
+
+
+def rejects_of_chunk(number):
+    return (json.dumps(chunk(number).rejects[0]._asdict()) + "\n").encode()
+
+
+@pytest.mark.parametrize("killed_at", ["out.rejects.jsonl", "out.jsonl"])
+def test_a_run_killed_between_its_two_files_is_finished_by_the_same_command(tmp_path, monkeypatch, killed_at):
+    out = tmp_path / "out.jsonl"
+    complete(out, 1)
+    replace = os.replace
+
+    def kill(part, name):
+        if name.name == killed_at:
+            raise SystemExit  # and nothing is cleaned up
+        replace(part, name)
+
+    killed = ResumableOutput(out, TASK, overwrite=True).__enter__()
+    killed.add(chunk(1))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", kill)
+        with pytest.raises(SystemExit):
+            killed.finish()
+    killed._open.close()
+    complete(out, 1, overwrite=True)
+    assert contents(tmp_path) == {"out.jsonl": chunk(1).lines, "out.rejects.jsonl": rejects_of_chunk(1)}
 
 
 def test_nothing_is_left_where_nothing_was_scored(tmp_path):

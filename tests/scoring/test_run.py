@@ -21,12 +21,13 @@ from grpo_env.errors import UsageError
 from grpo_env.files.reader import read_records
 from grpo_env.registry import load_file
 from grpo_env.results.rows import read_scores
-from grpo_env.scoring import Fields, Options, score_files
+from grpo_env.scoring import Fields, Options, chunks, score_files
 from grpo_env.scoring.chunks import Chunk
 from grpo_env.scoring.input_file import InputFile
 from grpo_env.scoring.job import Job
 from grpo_env.scoring.parquet_output import write_parquet
 from grpo_env.scoring.reader import RowReader
+from grpo_env.scoring.resume import ResumableOutput
 from grpo_env.taskfile.task import make_task
 
 SUMS = {
@@ -202,11 +203,11 @@ def test_rows_are_joined_by_ids_of_both_sides_by_prompt_or_by_order(tmp_path):
 def test_files_of_several_kinds_are_scored_into_one_and_rejects_into_another(task, tmp_path):
     first = write(tmp_path / "a.jsonl", [*rows(2), "{broken"])
     with gzip.open(tmp_path / "b.csv.gz", "wt") as file:
-        pandas.DataFrame(rows(1)).to_csv(file, index=False)
+        file.write('id,question,answer,completion\nr0,0+0?,0,#### 0\nr1,"1+0?,1,#### 1\n')
     console = Console(file=io.StringIO(), width=200)
     out = tmp_path / "out.parquet"
     tally = score_files(task, [first, tmp_path / "b.csv.gz"], out, Options(text=False), console=console)
-    assert (tally.completions, tally.bad_rows) == (3, 1)
+    assert (tally.completions, tally.bad_rows) == (3, 2)
     scores = list(read_scores(out))
     a, b = str(first), str(tmp_path / "b.csv.gz")
     assert [(row["file"], row["group"], row["line"], row["total"]) for row in scores] == [
@@ -217,9 +218,12 @@ def test_files_of_several_kinds_are_scored_into_one_and_rejects_into_another(tas
     assert {(row["task"], row["metric"], row["text"], row["prompt"]) for row in scores} == {
         ("sums", "accuracy", None, None)
     }
-    (reject,) = read_records(tmp_path / "out.rejects.jsonl")
-    assert {**reject.row, "problem": ""} == {"file": a, "line": 3, "problem": "", "row": "{broken"}
-    for line in (f"{a}: grpo_env rows", f"{a}, line 3: not valid JSON", "1 row could not be scored"):
+    rejects = [record.row for record in read_records(tmp_path / "out.parquet.rejects.jsonl")]
+    assert [{**reject, "problem": ""} for reject in rejects] == [
+        {"file": a, "line": 3, "problem": "", "row": "{broken"},
+        {"file": b, "line": 3, "problem": "", "row": 'r1,"1+0?,1,#### 1'},
+    ]
+    for line in (f"{a}: grpo_env rows", f"{a}, line 3: not valid JSON", "2 rows could not be scored"):
         assert line in console.file.getvalue()
 
 
@@ -257,6 +261,30 @@ def test_chats_stay_chats_in_parquet(task, tmp_path):
     write_parquet(task, tmp_path / "x", tmp_path / "x.parquet")
     table = pyarrow.parquet.read_table(tmp_path / "x.parquet")
     assert table["prompt"].to_pylist() == [[{"role": "user", "content": "0+0?"}]]
+
+
+@pytest.mark.parametrize("column", ["question", "answer", "tests"])
+def test_an_interrupted_run_is_not_continued_with_other_examples(tmp_path, monkeypatch, column):
+    """Joined rows take any column of their examples: ``python_tests`` reads its tests there."""
+    dataset = {**SUMS["dataset"], "id": "{{ id }}", "split": {"eval": 1.0}}
+    file, out = write(tmp_path / "in.jsonl", [{"id": "r0", "completion": "#### 0"}]), tmp_path / "out.jsonl"
+    example = {**rows(1)[0], "tests": "assert f(1) == 1"}
+
+    def score():
+        task = make_task({**SUMS, "dataset": dataset}, "sums.yaml", tmp_path)
+        return score_files(task, [file], out, Options(join="id"), console=quiet())
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    write(tmp_path / "rows.jsonl", [example])
+    with monkeypatch.context() as patched:
+        patched.setattr(ResumableOutput, "finish", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            score()
+    write(tmp_path / "rows.jsonl", [{**example, column: "2"}])
+    with pytest.raises(UsageError, match="examples was"):
+        score()
 
 
 def test_completions_without_questions_are_joined_with_the_tasks_examples(tmp_path):
@@ -380,6 +408,37 @@ def test_a_killed_run_resumes_without_losing_or_repeating_rows(verifier_file, tm
     assert all(row["total"] == 1.0 for row in scores)
     assert [record.row["line"] for record in read_records(tmp_path / "out.rejects.jsonl")] == [601]
     assert sorted(path.name for path in tmp_path.iterdir() if "out" in path.name) == ["out.jsonl", "out.rejects.jsonl"]
+
+
+VERL = {"gts": "5", "score": 0.0, "step": 1}  # one row a completion, in the order of balance_batch
+MIXED = [{**VERL, "input": f"q{n % 2}", "output": f"#### {5 if n < 2 else 6}"} for n in range(4)]
+
+
+@pytest.mark.parametrize("chunk_rows", [1, 64])
+def test_groups_that_verl_mixed_are_put_together_within_their_step(task, tmp_path, monkeypatch, chunk_rows):
+    monkeypatch.setattr(chunks, "CHUNK_ROWS", chunk_rows)
+    file = write(tmp_path / "1.jsonl", [*MIXED, "{broken", *({**row, "step": 2} for row in MIXED)])
+    console = quiet()
+    summary = score_files(task, [file], tmp_path / "out.jsonl", Options(advantages=True), console=console)
+    scores = list(read_scores(tmp_path / "out.jsonl"))
+    assert [row["line"] for row in scores] == [1, 3, 2, 4, 6, 8, 7, 9]
+    assert [row["advantage"] for row in scores] == pytest.approx([0.70711, -0.70711] * 4, abs=1e-4)
+    assert len({row["group"] for row in scores}) == 4
+    assert (summary.returning_groups, summary.bad_rows) == (0, 1)
+
+
+@pytest.mark.parametrize("chunk_rows", [1, 64])
+def test_groups_that_return_are_named_with_both_lines(task, tmp_path, monkeypatch, chunk_rows):
+    monkeypatch.setattr(chunks, "CHUNK_ROWS", chunk_rows)
+    keys = ["a", "a", "b", "a", "b", None, "c", "c"]
+    console = quiet()
+    file = write(tmp_path / "in.jsonl", [{**row, "group": key} for row, key in zip(rows(8), keys, strict=True)])
+    summary = score_files(task, [file], tmp_path / "out.jsonl", console=console)
+    assert summary.returning_groups == 2
+    said = (
+        f"{file}, line 4: the group 'a', which began at line 1, goes on after rows of another group and 1 other group"
+    )
+    assert said in console.file.getvalue()
 
 
 @pytest.mark.parametrize("size", [10, 3 << 20])

@@ -1,6 +1,7 @@
 """Scoring rows: columns and selectors, bad rows, and the same scores from any number of processes."""
 
 import json
+import math
 from ast import literal_eval
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,10 +74,28 @@ def inputs_seen(task, row):
     return result.problem or [literal_eval(score.part("test_sees").explanation) for score in result.scores]
 
 
+@pytest.mark.parametrize(
+    ("row", "selector", "id"),
+    [
+        ({"id": None}, None, "7"),
+        ({"id": math.nan}, None, "7"),
+        ({"id": 3}, None, "3"),
+        ({}, None, "7"),
+        ({"k": None}, "k", "7"),
+        ({"k": None}, "{{ k }}", "7"),
+        ({"k": "None"}, "{{ k }}", "None"),
+    ],
+)
+def test_an_id_that_is_null_is_the_line(task, row, selector, id):
+    assert score_one_row(task, {"answer": "5", "completion": "5", **row}, Fields(id=selector)).id == id
+
+
 def test_finish_reason_and_num_tokens_are_read_for_each_completion(spy_task):
     row = {"prompt": "p", "completions": ["a", "b"], "finish_reason": ["length", "tool"], "num_tokens": [3, 1]}
     assert inputs_seen(spy_task, row) == [("p", "length", 3), ("p", "unknown", 1)]
-    assert inputs_seen(spy_task, {"prompt": "p", "completion": "a", "num_tokens": "7"}) == [("p", "unknown", 7)]
+    for number, read in (("7", 7), (7.0, 7), ("7.0", 7), (math.nan, None), (None, None)):
+        row_of_one = {"prompt": "p", "completion": "a", "num_tokens": number}
+        assert inputs_seen(spy_task, row_of_one) == [("p", "unknown", read)]
     assert "num_tokens: 1 values for 2 completions" in inputs_seen(spy_task, {**row, "num_tokens": [1]})
     assert inputs_seen(spy_task, {"prompt": "p", "completion": "a", "num_tokens": ""}) == [("p", "unknown", None)]
     for number in (-1, True, 2**31, "9" * 5000, 7.5):
@@ -152,6 +171,11 @@ def test_fields_are_mapped_by_column_path_and_template(task):
         ({"answer": "5", "completion": 5}, Fields(), "found int"),
         ({"completion": "5"}, Fields(), "unknown field 'answer'"),
         ({"answer": "", "completion": "5"}, Fields(), "accuracy"),
+        ({"answer": None, "completion": "None"}, Fields(), "accuracy: the gold answer is missing"),
+        ({"answer": math.nan, "completion": "nan"}, Fields(), "the gold answer is missing"),
+        ({"answer": "5", "a": None, "completion": "None"}, Fields(answer="a"), "the gold answer is missing"),
+        ({"answer": "5", "a": math.nan, "completion": "NaN"}, Fields(answer="a"), "the gold answer is missing"),
+        ({"answer": "5", "a": None, "completion": "None"}, Fields(answer="{{ a }}"), "the gold answer is missing"),
         ({"answer": "5", "completion": "5", "y": 2}, Fields(label=("y",)), "a label must be"),
         ({"answer": "5", "completion": "5", "y": [True, True]}, Fields(label=("y",)), "2 labels for 1 completions"),
         ({"answer": "5", "text": "5"}, Fields(completion=("txt",)), "did you mean 'text'?"),

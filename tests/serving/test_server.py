@@ -52,6 +52,9 @@ def test_scores_are_those_of_the_task_in_the_order_of_the_items(server):
     assert len({*reply.values}) > 2
 
 
+CALL = '<tool_call>{"name": "f", "arguments": {}}</tool_call>'
+
+
 def test_chat_messages_finish_and_tokens_reach_the_verifiers(server):
     chat = [
         {"role": "assistant", "content": "<answer>\n18\n</answer>", "reasoning_content": "9*2=18", "refusal": None},
@@ -63,6 +66,25 @@ def test_chat_messages_finish_and_tokens_reach_the_verifiers(server):
     both = server.score("gsm8k", {"completion": chat, "answer": "18"}, {"completion": text, "answer": "18"})
     assert comparable(both.json["scores"][0]) == comparable(both.json["scores"][1])
     assert server.score("obeys", {"completion": silent, "num_tokens": 0, "finish": "length"}).values == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),  # what the model wrote; `obeys` counts its characters
+    [
+        ({"content": "7", "reasoning": "3+4"}, "<think>\n3+4\n</think>\n7"),  # newer versions of vLLM
+        ({"content": None, "refusal": "No."}, "No."),
+        ({"tool_calls": [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}, CALL),
+        ({"function_call": {"name": "f", "arguments": "{}"}}, CALL),
+    ],
+)
+def test_what_a_message_has_beside_its_content_is_scored(server, message, text):
+    assert server.score("obeys", {"completion": [{"role": "assistant", **message}]}).values == [len(text)]
+
+
+def test_a_tool_call_that_is_none_is_refused_with_its_item(server):
+    reply = server.score("obeys", "a", {"completion": [{"role": "assistant", "tool_calls": [{"id": "c"}]}]})
+    assert reply.status == 422
+    assert reply.detail.startswith("items.1.completion: message 1 of the chat: call 1 is not a tool call")
 
 
 def test_an_item_without_a_gold_answer_is_unscored_and_not_zero(server):

@@ -1,6 +1,7 @@
 """Task files: the tasks they define, and a one-line message for each kind of error."""
 
 import json
+import math
 import os
 import pickle
 import re
@@ -322,6 +323,11 @@ def test_bad_gold_answers_are_errors_or_skipped(file, folder):
         ("format", {"resoning": "think"}, "format.resoning: unknown key; did you mean 'reasoning'?"),
         ("prompt.text", "x", "prompt: give exactly one of"),
         ("prompt.usr", "x", "prompt.usr: unknown key; did you mean 'user'?"),
+        (
+            "verifiers",
+            {"both": {"use": "all_of", "of": {"accuracy": {}, "f": {"use": "tag_count"}}}, "accuracy": {}},
+            "verifiers.accuracy: verifiers.both.of.accuracy has the same name; rename one of them",
+        ),
         ("metric", "acuracy", "metric: no verifier is called 'acuracy'; did you mean 'accuracy'?"),
         ("verifiers", {}, "verifiers: "),
         ("verifiers.acuracy", {}, "verifiers.acuracy: unknown verifier 'acuracy'; did you mean 'accuracy'?"),
@@ -399,6 +405,34 @@ def test_invalid_data_is_one_line_with_file_row_and_hint(folder, key, value, lin
         task.examples("train")
     assert line in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("template", "answer", "made"),
+    [
+        ("{{ answer }}", None, None),
+        ("{{ answer }}", math.nan, None),
+        ("{{ answer | trim }} cm", None, None),
+        ("{{ answer | int }}", math.nan, None),
+        ("{{ answer ~ ' cm' }}", None, None),
+        ("{{ answer or 'no' }}", None, "no"),
+        ("{{ answer | default('no', true) }}", None, "no"),
+        ("{{ answer | tojson }}", None, "null"),
+        ("{% if answer is none %}no{% else %}{{ answer }}{% endif %}", None, "no"),
+        ("{{ answer }}", "None", "None"),
+        ("{{ answer }}", 0, "0"),
+    ],
+)
+def test_a_gold_answer_that_is_null_is_none_and_no_text(folder, template, answer, made):
+    task = make_task(changed("dataset.answer", template), "my/file.yaml", folder)
+    assert task.answer({"answer": 5}, "row") is not None  # what one row left behind does not count for another
+    assert task.answer({"answer": answer}, "row") == made
+
+
+def test_an_id_that_is_null_is_the_number_of_the_row(folder):
+    task = make_task(changed("dataset.id", "{{ key }}"), "my/file.yaml", folder)
+    row = {"question": "1+1?", "result": 2}
+    assert [task.example({**row, "key": key}, "eval/7", "row").id for key in ("a", None)] == ["a", "eval/7"]
 
 
 def test_empty_data_and_a_bad_line_are_named(folder):
@@ -479,6 +513,12 @@ def test_safe_mode_loads_only_built_in_code(folder, monkeypatch):
         ("a: 1\nb: " + "1" * 5000, "line 2: not valid YAML: Exceeds the limit (4300 digits)"),
         ("a: 1\nb: 2024-13-01", "line 2: not valid YAML: month must be in 1..12"),
         ("a: 1\nb: \0", "line 2: not valid YAML: the character U+0000"),
+        ("a: &a [*a]", "line 1: with its aliases"),
+        (
+            "\n".join(["a: &x0 [1]", *(f"{n}: &x{n} [{f'*x{n - 1},' * 10}]" for n in range(1, 9))]),
+            "line 8: with its aliases",
+        ),
+        ("a: &a " + "x" * 20_000 + "\nb: [" + "*a, " * 600 + "]", "more than 10,000,000 characters"),
     ],
 )
 def test_invalid_yaml_is_reported_by_line(tmp_path, text, line):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from itertools import combinations
@@ -19,6 +20,7 @@ from grpo_env.trainer.engine.sampling.sampler import Rollout
 from grpo_env.trainer.prompts import take
 from grpo_env.trainer.rollout import ScoredRollout
 from grpo_env.trainer.run.evaluation import evaluate, summarize
+from grpo_env.trainer.run.score_rows import write_scores
 
 
 @pytest.mark.parametrize("samples", [1, 2, 5, 6])
@@ -66,6 +68,17 @@ def test_unscored_completions_are_left_out_of_means() -> None:
     assert means["unscored"] == 0.25
     assert (means["length"], means["truncated"]) == (2.0, 1.0)
     assert math.isnan(summarize([scored(None, "error")])["accuracy"])
+
+
+def test_a_score_that_is_no_json_costs_only_its_row(tmp_path: Path, make_task) -> None:
+    task, lines = make_task(), []
+    rollouts = [scored(1.0)._replace(task=task.name) for _ in range(3)]
+    rollouts[1] = rollouts[1]._replace(score=Score(1.0, parts=(Score(1.0, name="m", answer=object()),)))
+    write_scores(tmp_path / "out.jsonl", task, rollouts, 3, report=lines.append)
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [row["completion"] for row in rows] == [0, 2]
+    (line,) = lines
+    assert "example e, completion 1 is left out" in line
 
 
 def test_batches_change_neither_order_nor_result(policy: Policy, make_task) -> None:

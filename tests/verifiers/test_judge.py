@@ -378,6 +378,19 @@ def test_failures_are_not_cached(peer, tmp_path):
     assert judge(peer(judge_by_equality).url, cache=path)(EXAMPLE, text("72")).value == 1.0
 
 
+def test_only_replies_that_lead_to_a_verdict_are_cached(peer, tmp_path):
+    def slow_to_understand(number: int, body: dict[str, Any]) -> str:
+        return judge_by_equality(number, body) if len(body["messages"]) == 4 else "They look the same."
+
+    path = str(tmp_path / "judge.db")
+    silent = peer(lambda number, body: "They look the same.")
+    assert judge(silent.url, cache=path)(EXAMPLE, text("72")).status == "error"
+    reminded = peer(slow_to_understand)
+    assert judge(reminded.url, cache=path)(EXAMPLE, text("72")).value == 1.0
+    assert len(reminded.requests) == 2
+    assert judge(NOWHERE, cache=path)(EXAMPLE, text("72")).value == 1.0
+
+
 def test_the_key_comes_from_the_environment(peer, monkeypatch, tmp_path):
     monkeypatch.setenv("JUDGE_KEY", " sk-secret\n")
     server = peer(judge_by_equality)

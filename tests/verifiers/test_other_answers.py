@@ -323,6 +323,12 @@ def test_lengths_are_converted_exactly(number: int, first: str, second: str) -> 
     )
 
 
+def test_a_long_enum_is_no_recursion() -> None:
+    verifier = JsonAnswer(mode="schema", schema={"enum": [f"code{n:05}-{'x' * 20}" for n in range(40_000)]})
+    scores = [verifier(Example("x"), Completion(f'"code{n}-{"x" * 20}"')) for n in ("39999", "40000")]
+    assert [(score.value, score.status) for score in scores] == [(1.0, "scored"), (0.0, "scored")]
+
+
 def test_a_recursive_schema_ends_on_a_nested_answer() -> None:
     text = '{"a":' * 90 + "{}" + "}" * 90
     score = JsonAnswer(mode="schema", schema=TREE)(Example("x"), Completion(text))

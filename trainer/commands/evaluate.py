@@ -77,7 +77,11 @@ def run_eval(
     config = sampling_config(task, "eval", SETTINGS, model, settings)
     if out is not None:
         check_new(out, overwrite=overwrite)
-    examples = task_examples(task, "eval", limit, lambda line: console.print(line, markup=False, style="yellow"))
+
+    def report(line: str) -> None:
+        console.print(line, markup=False, style="yellow", soft_wrap=True)
+
+    examples = task_examples(task, "eval", limit, report)
     scoring_process.start()
     policy = with_cuda_graphs(load_policy(config.model, device=config.engine.device, precision=config.engine.precision))
     print_policy(policy, console)
@@ -88,7 +92,7 @@ def run_eval(
         greedy = evaluate(policy, task, examples, config, samples=0, advance=advance)
         sampled = evaluate(policy, task, examples, config, samples=samples, advance=advance)
     if out is not None and policy.accelerator.is_main_process:
-        write_scores(out, task, sampled, samples, overwrite=overwrite)
+        write_scores(out, task, sampled, samples, overwrite=overwrite, report=report)
     return {
         "task": task.name,
         "model": policy.name,

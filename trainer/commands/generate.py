@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ from grpo_env.errors import UsageError
 from grpo_env.files.jsonl import dump_record
 from grpo_env.plural import counted
 from grpo_env.scoring.job import ChunkResult
-from grpo_env.scoring.resume import ResumableOutput
+from grpo_env.scoring.resume import ResumableOutput, examples_hash
 from grpo_env.scoring.summary import ScoreSummary
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
@@ -204,12 +203,11 @@ def _check_gold_answers(task: Task, examples: Sequence[Example]) -> None:
 
 def _identity(task: Task, config: TrainConfig, request: Request, examples: Sequence[Example]) -> dict[str, Any]:
     """Everything that the output depends on."""
-    data = repr([(example.id, example.prompt, example.answer) for example in examples])
     return {
         **sampling_identity(config, SETTINGS),
         "task": task.name,
         "format": asdict(task.format),
-        "examples": hashlib.sha256(data.encode("utf-8", "backslashreplace")).hexdigest()[:16],
+        "examples": examples_hash(examples),
         "request": asdict(request),
     }
 

@@ -30,7 +30,7 @@ from grpo_env.scoring.input_file import InputFile, require_rows
 from grpo_env.scoring.job import ChunkResult, Reject
 from grpo_env.scoring.problems import Problems
 from grpo_env.scoring.reader import InputRow, RowReader
-from grpo_env.scoring.resume import ResumableOutput
+from grpo_env.scoring.resume import ResumableOutput, examples_hash
 from grpo_env.scoring.summary import ScoreSummary
 from grpo_env.scoring.summary_table import print_skipped
 from grpo_env.taskfile.schema import Split
@@ -206,12 +206,13 @@ def label_steps(
     require_rows([file])
     if not file.seekable:
         raise UsageError(f"{completions}: label-steps reads the file twice; save it first")
-    reader = file.reader(task.examples(split) if file.file_format.joins else (), prompts=True)
+    examples = task.examples(split) if file.file_format.joins else []
+    reader = file.reader(examples, prompts=True)
     records = list(islice(file.rows(), limit))
     labels = Labels(task, config, rollouts, segments or StepValuesConfig())
     read = {"fields": asdict(fields), "join": join, "split": split, "limit": limit}
-    identity = {**labels.identity(), "file": file.identity(), **read}
-    output = ResumableOutput(out, identity, restart=restart, overwrite=overwrite)
+    identity = {**labels.identity(), "file": file.identity(), "examples": examples_hash(examples), **read}
+    output = ResumableOutput(out, identity, inputs=[completions], restart=restart, overwrite=overwrite)
     with output, sampling_policy(config, console) as policy:
         if output.summary.rows:
             console.print(f"resuming after {counted(output.summary.completions, 'completion')} of an interrupted run")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,28 @@ from ..rollout import ScoredRollout
 
 
 def write_scores(
-    out: Path, task: Task, rollouts: Sequence[ScoredRollout], samples: int, *, overwrite: bool = False
+    out: Path,
+    task: Task,
+    rollouts: Sequence[ScoredRollout],
+    samples: int,
+    *,
+    overwrite: bool = False,
+    report: Callable[[str], None],
 ) -> None:
-    """Write the scores of ``samples`` adjacent rollouts of each example. Raises as ``new_rows`` does."""
+    """Write the scores of ``samples`` adjacent rollouts of each example. Raises as ``new_rows`` does.
+
+    A score that JSON cannot represent, of a user's verifier, is left out, and ``report`` is called with a line about
+    it.
+    """
     with new_rows(out, overwrite=overwrite) as write:
         for row in score_rows({task.name: task}, rollouts, samples):
-            write(row)
+            try:
+                write(row)
+            except (TypeError, ValueError) as error:
+                report(
+                    f"{out}: example {row['id']}, completion {row['completion']} is left out: its score cannot be "
+                    f"written as JSON ({error})"
+                )
 
 
 def score_rows(

@@ -98,7 +98,7 @@ def _validator(text: str) -> tuple[Any, _Budget]:
     )
     validator = bounded(schema, registry=EMPTY_REGISTRY)
     _check_keywords(schema, validator)
-    _check_recursion(validator)
+    _check_recursion(validator, budget)
     return validator, budget
 
 
@@ -133,10 +133,11 @@ def _check_reference(reference: str, validator: Any) -> None:
         raise UsageError(f"$ref {reference!r} is not in the schema") from None
 
 
-def _check_recursion(validator: Any) -> None:
+def _check_recursion(validator: Any, budget: _Budget) -> None:
     """Raise ``UsageError`` for a schema that refers to itself without end."""
     values: tuple[Json, ...] = ({}, [], "", Decimal(0), None, True)
     for value in values:
+        budget.left = MAX_CHECKS
         try:
             next(validator.iter_errors(value), None)
         except (RecursionError, TooManyChecksError):
