@@ -174,7 +174,7 @@ class Accuracy(Verifier):
             except DeadlineError:
                 status, why = "timeout", f"{final.source}: no verdict within {self.timeout:g} s"
         answer = _shown(final.answers) if final.answers else None
-        is_unmarked = final.source in ("none", "last_line") and "last_line" in self.sources
+        is_unmarked = final.source in ("none", "last_line") and "last_line" in self.sources and not final.denied
         if value == 0 and is_unmarked and (said := self._said_at_end(golds, final.text)):
             value, status, answer, why = 1.0, "scored", said[0], f"last_line: {said[1].reason}"
         gold = _shown([gold.answer.text for gold in golds if not gold.is_translated])
