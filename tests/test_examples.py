@@ -55,8 +55,9 @@ def test_own_verifier_trains_on_own_data(tmp_path):
         "eval.examples=4",
     ]
     output = grpo_env("train", EXAMPLES / "own_data.yaml", "--run", "run", *options, "engine.device=cpu", cwd=tmp_path)
-    task = Path(re.search(r"next +grpo_env eval (\S+) --model run/model", output)[1])
-    assert task == EXAMPLES / "own_data.yaml"
+    task = re.search(r"next +grpo_env eval (\S+) --model run/model", output)[1]
+    assert task == "run/task.yaml"  # which has the override and the file of the verifier
+    grpo_env("check", task, cwd=tmp_path)
     samples = pyarrow.parquet.read_table(tmp_path / "run/samples").to_pylist()
     values = [{name: part["value"] for name, part in sample["parts"].items()} for sample in samples]
     assert {"accuracy", "strict_format", "numbers"} == set(values[0])
