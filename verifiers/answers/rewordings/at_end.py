@@ -11,6 +11,9 @@ from collections.abc import Iterator
 from grpo_env.lazy_regex import lazy_compile
 
 from ..extract.closing import ClosingValue, closing_choice, closing_statements, closing_truth, closing_value
+from ..parse import parse
+from ..parsed import Formula
+from ..quantities.number import OverLimitError
 from ..quantities.units import measure_at_start
 from ..spelling.normal import normal
 from ..words.sequences import is_in_another_order
@@ -23,7 +26,7 @@ def said_at_end(gold: str, kind: str, text: str, with_unit: bool) -> Iterator[st
     """What the last sentence may say in view of the gold answer; ``with_unit`` if that is more than a bare number."""
     for sentence in closing_statements(text):
         for said in stated(gold, kind, sentence):
-            if not is_in_another_order(gold, said, text):
+            if not is_in_another_order(gold, said, text) and not (kind == "number" and _is_formula(said)):
                 yield said
     if kind == "choice":
         yield from filter(None, [closing_choice(text)])
@@ -38,3 +41,10 @@ def said_at_end(gold: str, kind: str, text: str, with_unit: bool) -> Iterator[st
 
 def _is_doubted(value: ClosingValue) -> bool:
     return not value.is_calculated and is_against(_HARMLESS.sub("", value.around))
+
+
+def _is_formula(text: str) -> bool:
+    try:
+        return isinstance(parse(text).content, Formula)
+    except OverLimitError:
+        return True
