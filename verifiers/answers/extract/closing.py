@@ -119,9 +119,9 @@ class ClosingValue(NamedTuple):
     is_calculated: bool
 
 
-def closing_statements(text: str) -> Iterator[str]:
+def closing_statements(last: ClosingSentence) -> Iterator[str]:
     """The last sentence if it is a conclusion, without a remark behind it, and the clause that it concludes with."""
-    sentence, concludes = closing_sentence(text) or ClosingSentence("", False)
+    sentence, concludes = last
     edges = list(_CLAUSE.finditer(sentence))[-3:]
     for edge in [None, *edges]:
         start = edge.end() if edge else 0
@@ -134,10 +134,10 @@ def closing_statements(text: str) -> Iterator[str]:
                 yield sentence[start:end]
 
 
-def closing_value(text: str) -> ClosingValue | None:
+def closing_value(last: ClosingSentence) -> ClosingValue | None:
     """The only number of the last clause that has one, if that concludes, or the result of a calculation there."""
-    sentence, concludes = closing_sentence(text) or ClosingSentence("", False)
-    if not sentence or "\\" in sentence or _FORMULA.search(sentence):
+    sentence, concludes = last
+    if "\\" in sentence or _FORMULA.search(sentence):
         return None
     plain = _BRACKETS.sub("", sentence).replace("**", "")
     edges = list(_CLAUSE.finditer(plain))
@@ -156,9 +156,9 @@ def closing_value(text: str) -> ClosingValue | None:
             (_says_so(edge) if edge else concludes) and not UNSURE.search(plain, 0, start) and not _ASIDE.search(plain)
         )
         is_only = len(numbers) == 1 or (is_calculated and not side[: numbers[0].start()].strip())
-        if not is_only or not is_clear or _HEDGE.search(clause) or _HEDGE.search(rest) or _UNDONE.search(plain):
+        if not is_only or not is_clear or _HEDGE.search(clause) or _HEDGE.search(rest):
             return None
-        if _EARLIER.search(plain, start):
+        if _UNDONE.search(plain) or _EARLIER.search(plain, start):
             return None
         before, behind = side[: numbers[0].start()], side[numbers[0].end() :]
         if not is_calculated and _TRIED.search(before):
@@ -172,10 +172,9 @@ def _says_so(edge: re.Match[str]) -> bool:
     return _SO.search(edge["words"] or edge["word"] or "") is not None or edge["mark"] in ("->", "=>", "\u2192")
 
 
-def closing_choice(text: str) -> str | None:
+def closing_choice(last: ClosingSentence, text: str) -> str | None:
     """The letter of the option that the first or the last sentence chooses: "That leaves B.", "I'd go with (C)." """
-    last = closing_sentence(text)
-    if last and (said := _CHOICE.fullmatch(_first_clause(last.text))) and not UNSURE.search(said["before"] or ""):
+    if (said := _CHOICE.fullmatch(_first_clause(last.text))) and not UNSURE.search(said["before"] or ""):
         return said["letter"] if said["before"] or said["noun"] or said["end"] or last.concludes else None
     first = _END.split(text.strip()[:WINDOW], maxsplit=1)[0].strip("*_ ")
     said = _CHOICE.fullmatch(_first_clause(first)) if first != text.strip() else None
@@ -183,11 +182,10 @@ def closing_choice(text: str) -> str | None:
     return said["letter"] if said and is_sure and not _CORRECTING.search(text) else None
 
 
-def closing_truth(text: str) -> str | None:
+def closing_truth(last: ClosingSentence, text: str) -> str | None:
     """``yes`` or ``no`` if the last sentence says one of them: "So yes, it is prime.", "I'd say no." """
-    last = closing_sentence(text)
-    said = _TRUTH.fullmatch(last.text) if last else None
-    if last is None or said is None or _CORRECTING.search(text):
+    said = _TRUTH.fullmatch(last.text)
+    if said is None or _CORRECTING.search(text):
         return None
     is_said = last.concludes or said["lead"] or not said["behind"]
     against = _NO if said["truth"].lower() == "yes" else _YES

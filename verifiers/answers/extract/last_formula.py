@@ -98,9 +98,7 @@ def last_formula(text: str) -> str | None:
             inside = ", ".join(joined)  # $x = 1$ and $x = 2$
             before = _HARMLESS.sub("", masked[start : first.start()])
         is_display = formula.lastgroup in ("dollars", "brackets")
-        if UNSURE.search(before):
-            return "" if _is_put_forward(before) else None
-        if not _leads_to(inside, before, is_display):
+        if UNSURE.search(before) or not _leads_to(inside, before, is_display):
             return "" if _is_put_forward(before) else None
         return f"${inside}$" if "&" not in inside or "matrix" in inside else None
     return _plain_formula(masked[start:])
@@ -142,9 +140,7 @@ def _plain_formula(sentence: str) -> str | None:
     if found is None:
         return None
     before = _HARMLESS.sub("", sentence[: found.start("formula")])
-    if UNSURE.search(before):
-        return "" if _is_put_forward(before) else None
-    if not _leads_to(found["formula"], before):
+    if UNSURE.search(before) or not _leads_to(found["formula"], before):
         return "" if _is_put_forward(before) else None
     if listed:
         return listed["formula"]

@@ -58,7 +58,7 @@ _NOT = lazy_compile(
     r"|([A-Z])\s?\^\s?\{?\s?(?:c|C|\\complement)\s?\}?"
 )
 _NORM = lazy_compile(
-    r"(?P<bars>\\\||\\[lr]?Vert(?![a-z]))\s?(?P<of>(?:(?!\\\||Vert).){1,40}?)\s?(?:\\\||\\r?Vert(?![a-z]))"
+    r"(?:\\\||\\[lr]?Vert(?![a-z]))\s?(?P<of>(?:(?!\\\||Vert).){1,40}?)\s?(?:\\\||\\r?Vert(?![a-z]))"
     r"(?:\s?_\s?(?:\{(?P<index>[^{}]{1,8})\}|(?P<index_>\w|\\infty)))?"
 )
 _COMMUTATOR = lazy_compile(rf"\[\s?(?P<one>{_SYMBOL})\s?,\s?(?P<other>{_SYMBOL})\s?\]")
