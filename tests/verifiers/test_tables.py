@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -35,6 +36,7 @@ def test_the_tables_both_accept_and_reject() -> None:
     assert verdicts.count(False) > 80
 
 
+BY_OTHERS = Path(__file__).parent / "cases/by_others"
 OWN_TABLES = (
     "accuracy",
     "daily_answers",
@@ -69,76 +71,7 @@ def check_accuracy(row: dict[str, Any]) -> None:
     assert score.status != "scored" or reason in REASONS, score
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "acceptance",
-        "assistants",
-        "both_directions",
-        "company",
-        "completions",
-        "daily",
-        "daily_answers",
-        "daily_life",
-        "daily_questions",
-        "daily_short",
-        "equality",
-        "everyday",
-        "extraction",
-        "fields_of_life",
-        "forms",
-        "forms_again",
-        "forty_kinds",
-        "grader_faults",
-        "languages",
-        "languages_2",
-        "languages_3",
-        "languages_4",
-        "latex",
-        "latex_boxes",
-        "latex_college",
-        "latex_columns",
-        "latex_exams",
-        "latex_meaning",
-        "latex_memory",
-        "latex_models",
-        "latex_outputs",
-        "latex_proportions",
-        "latex_random",
-        "latex_school",
-        "latex_sets",
-        "linear_algebra",
-        "linear_algebra_2",
-        "near_misses",
-        "not_mathematics",
-        "office",
-        "own_texts",
-        "physics",
-        "physics_2",
-        "physics_3",
-        "private_forms",
-        "qualifiers",
-        "questions",
-        "release_claims",
-        "reviewer",
-        "sceptic",
-        "school",
-        "sciences",
-        "sciences_2",
-        "sciences_3",
-        "sciences_4",
-        "short_daily",
-        "spans",
-        "spreadsheets",
-        "symbolic",
-        "symbolic_2",
-        "thirty_kinds",
-        "traps",
-        "university",
-        "university_2",
-        "vector_calculus",
-    ],
-)
+@pytest.mark.parametrize("name", sorted(file.stem for file in BY_OTHERS.glob("*.jsonl")))
 def test_tables_by_other_authors(name: str) -> None:
     """Rows by authors who had not seen the code. Those with ``open`` are known to fail, with the reason.
 
