@@ -9,6 +9,7 @@ from grpo_env.lazy_regex import lazy_compile
 from .compare import Reason
 from .parsed import Formula, Group, ParsedAnswer
 from .quantities.number import Number
+from .vocabulary.doubts import CORRECTS, DOUBTS, LEAVES_OPEN, NEARLY, WRONG
 
 _OPERATION = lazy_compile(
     r"\\(?:sum|i?int|oint|prod|lim|gcd|lcm|max|min|det|[bp]?mod|lfloor|lceil)(?![a-z])"
@@ -30,8 +31,8 @@ _VARIABLE = lazy_compile(  # a letter of no command, unless it is one of a funct
     r"|pi|inf|infty|nCr|nPr|[eiCP])(?![A-Za-z]))[A-Za-z]"
 )
 _HEDGE = lazy_compile(
-    r"(?<![A-Za-z\\])(?:or|either|maybe|perhaps|possibly|probably|roughly|about|around|approximately|nearly|almost)"
-    r"(?![A-Za-z])|\\(?:approx|sim|simeq)(?![a-z])|\?"
+    rf"(?<![A-Za-z\\])(?:or|either|{DOUBTS}|{NEARLY})(?![A-Za-z])"
+    r"|\\(?:approx|sim|simeq)(?![a-z])|\?"
 )
 _RANGE = lazy_compile(r"[<>]|\\(?:le|ge)(?![a-z])|(?<![A-Za-z])(?:between|from|at least|at most|more than|less than)\b")
 _RELATIVE = lazy_compile(r"\d\W{0,3}(?:more|less|fewer)\s+than\b", re.IGNORECASE)
@@ -44,8 +45,8 @@ _TRUTH = lazy_compile(
 )
 _TRUTHS = ("yes", "no", "true", "false")
 _UNSURE = lazy_compile(
-    r"\b(?:wait|actually|but|however|although|though|maybe|perhaps|probably|possibly|might|depends|sure|know|unclear|unknown"
-    r"|certain|wrong|incorrect|mistaken?|right|correct|sorry|if|unless|whether|or|answers?)\b|\?",
+    rf"\b(?:{CORRECTS}|{DOUBTS}|{LEAVES_OPEN}|{WRONG}|but|although|though|depends|sure|know|unclear|unknown|certain|right"
+    r"|correct|answers?)\b|\?",
     re.IGNORECASE,
 )
 _NO = lazy_compile(r"\b(?:no|false|not|never|cannot|neither|nor|none)\b|n['\u2019]t\b", re.IGNORECASE)

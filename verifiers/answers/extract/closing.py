@@ -13,17 +13,15 @@ from typing import NamedTuple
 from grpo_env.lazy_regex import lazy_compile
 
 from ..vocabulary.currencies import SIGNS
+from ..vocabulary.doubts import CORRECTS, DENIES, DOUBTS, LEAVES_OPEN, NOT, TRIES, UNSURE, WRONG
 from .conclusions import uses_other_language
-from .statements import UNSURE
+from .statements import NO_ABBREVIATION
 
 WINDOW = 600  # characters
 MAX_LENGTH = 240
 
 _FORMULA = lazy_compile(r"\$(?![^$]*[a-z]{2} [a-z]{2})(?:[^\s$][^$\n]*)?[^\s$=+*/(-]\$|\\\(.+?\\\)")  # not $20 - $15
-_END = lazy_compile(
-    r"(?<![A-Z])(?<!\bSt)(?<!\bMt)(?<!\bDr)(?<!\bMr)(?<!\bNo)(?<!\bRs)(?<!\bMrs)(?<!\bvs)(?<!\bapprox)(?<!i\.e)(?<!e\.g)"
-    r"[.!?][*_)\"'\u201d]*(?=\s|\Z)|\n+"
-)
+_END = lazy_compile(rf"[.!?]{NO_ABBREVIATION}[*_)\"'\u201d]*(?=\s|\Z)|\n+")
 # What follows the answer and is no part of it.
 _CLOSER = lazy_compile(
     r"[\W_]*(?:(?:(?:i )?hope (?:this|that|it)|let me know|feel free|(?:please )?(?:ask|tell me)"
@@ -74,23 +72,18 @@ _REMARK = lazy_compile(  # a clause behind the answer
 )
 _CALCULATION = lazy_compile(r"\d[^=]{0,40}?[-+*/\u00d7\u00f7\u00b7x\u2212][^=]{0,40}?\d[^=]{0,24}\Z")
 _HEDGE = lazy_compile(
-    r"\b(?:or|either|maybe|perhaps|probably|possibly|might|could|may|about|wrong|incorrect|false|cannot|unless|if"
-    r"|at (?:most|least))\b|\?",
+    rf"\b(?:{DOUBTS}|{LEAVES_OPEN}|{WRONG}|could|may|about|cannot|at (?:most|least))\b|\?",
     re.IGNORECASE,
 )  # whatever is calculated
-_TRIED = lazy_compile(
-    r"\b(?:let|suppos\w*|assum\w*|consider\w*|try|tries|trying|test\w*|check\w*|substitut\w*|plug\w*|given"
-    r"|rule out)\b",
-    re.IGNORECASE,
-)
-_TAKES_BACK = lazy_compile(r"\b(?:not|wrong|mistake|incorrect|cannot|error)\b|n['\u2019]t\b", re.IGNORECASE)
+_TRIED = lazy_compile(rf"\b(?:{TRIES}|rule out)\b", re.IGNORECASE)
+_TAKES_BACK = lazy_compile(rf"\b(?:{DENIES}|{WRONG}|errors?)\b|{NOT}", re.IGNORECASE)
 _CHOICE = lazy_compile(
     r"(?:(?P<before>[^.]{0,160}?\b(?:leaves|left with|my pick is|my choice is|pick|choose|go with|going with|select"
     r"|must be|has to be|so|hence|thus|therefore))\s+(?:us with\s+|only\s+|just\s+|the\s+)*)?"
     r"(?P<noun>(?:option|choice|answer|letter)\s+)?[(\[]?(?P<letter>[A-J])[)\]]?(?P<end>\s+it is)?",
     re.IGNORECASE,
 )
-_CORRECTING = lazy_compile(r"\b(?:actually|wait|however|correction|sorry|instead|on second thought)\b", re.IGNORECASE)
+_CORRECTING = lazy_compile(rf"\b(?:{CORRECTS}|on second thought)\b", re.IGNORECASE)
 _TRUTH = lazy_compile(
     r"(?P<lead>(?:.{0,160}?\W)?(?:so|thus|hence|therefore|i'd say|i would say|that's a|that is a),?\s)?"
     r"(?P<truth>yes|no)(?P<behind>(?:[,.!;:]| [\u2014\u2013-]| from me\b| because\b).{0,160})?",

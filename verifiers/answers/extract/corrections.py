@@ -38,9 +38,12 @@ _REJECTED = lazy_compile(
     r"(?:which|(?:that|this|it|the)(?: answer| result| solution)?)?"
     rf"(?:{_SAYS}{_ADVERB}\s{_WRONG}"
     r"|\s?(?:cannot|can not|can['\u2019]?t|couldn['\u2019]?t) be (?:right|correct|true|possible|it)\b"
-    rf"|\s?(?:isn|wasn)['\u2019]t (?:right|correct|possible|{_THE_ANSWER})\b)",
+    rf"|\s?(?:isn|wasn)['\u2019]t(?: (?:right|correct|possible|{_THE_ANSWER})\b|(?=[.,;!])))",
     re.IGNORECASE,
 )
+# "18... no, wait.", unless the text says so again or confirms it
+_WITHDRAWN = lazy_compile(rf"{_CLOSE}(?:\u2026\s?)?(?:no,? wait|wait,? no|(?:scratch|strike) that)\b", re.IGNORECASE)
+_CONFIRMED = lazy_compile(r"\b(?:right|correct|confirm\w*|yes|yep|matches|stands|holds|fine|indeed)\b", re.IGNORECASE)
 _DISOWNED = lazy_compile(
     r"\b(?:this|that|my) (?:answer|result|solution) (?:is|was) (?:wrong|incorrect|not (?:right|correct))\b",
     re.IGNORECASE,
@@ -163,7 +166,14 @@ def corrections(text: str, end: int, answers: tuple[str, ...]) -> Corrections:
             sentences = deque(_LATER_SENTENCE.finditer(text, words[0].end()), maxlen=1)
             starts = [word.end() for word in words] + [sentence.end() for sentence in sentences]
             further += [value for start in starts for value in _corrected_words(text, start, answers)]
-    return Corrections(further, False)
+    return Corrections(further, not further and _is_withdrawn(text, answers))
+
+
+def _is_withdrawn(text: str, answers: tuple[str, ...]) -> bool:
+    """Whether the text after the ``answers`` begins with "no, wait" and neither names nor confirms them later."""
+    withdrawn = _WITHDRAWN.match(text)
+    rest = text[withdrawn.end() :] if withdrawn else ""
+    return withdrawn is not None and answers[-1] not in rest and not _CONFIRMED.search(rest)
 
 
 def replaced(

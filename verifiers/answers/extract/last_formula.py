@@ -10,7 +10,8 @@ import re
 
 from grpo_env.lazy_regex import lazy_compile
 
-from .statements import UNSURE
+from ..vocabulary.doubts import DOUBTS, RULES_OUT, TRIES, UNSURE, WRONG
+from .statements import NO_ABBREVIATION
 
 WINDOW = 600  # characters
 MAX_JOINT = 9  # between two formulas of a list
@@ -18,7 +19,7 @@ MAX_JOINT = 9  # between two formulas of a list
 _FORMULA = lazy_compile(
     r"\$\$(?P<dollars>[^$]+)\$\$|\\\[(?P<brackets>.+?)\\\]|\$(?P<dollar>[^$\n]+)\$|\\\((?P<bracket>.+?)\\\)", re.DOTALL
 )
-_SENTENCE_END = lazy_compile(r"[.!?](?=\s)|\n\s*\n")
+_SENTENCE_END = lazy_compile(rf"[.!?](?=\s){NO_ABBREVIATION}|\n\s*\n(?!\s*where\b)")
 # Right before a formula: that it is a result, and a noun or the like that it may be in apposition to.
 _RESULT = lazy_compile(
     r"(?:\A|\b(?:is|are|be|was|gives?|giving|gets?|yields?|yielding|obtains?|obtained|has|have|finds?|found|becomes?|equals?"
@@ -38,14 +39,13 @@ _AND = lazy_compile(r"\d\s?[A-Za-z(][^=]{0,20}= [^=]{1,20} and \Z")  # 2x = 6 an
 _CLAUSE = lazy_compile(r"[,;:]\s")
 # What is put forward on the way, and what others say.
 _NO_RESULT = lazy_compile(
-    r"\b(?:let|suppos\w*|assum\w*|consider\w*|try|tries|tried|trying|tests?|testing|check\w*|verif\w*|sets?|setting|takes?"
-    r"|taking|choos\w*|start\w*|begin\w*|initial\w*|plug\w*|substitut\w*|insert\w*|contradict\w*|rul(?:e|es|ing) out"
-    r"|exclud\w*|eliminat\w*|reject\w*|discard\w*|both|either|each)\b"
-    r"|\b(?:for|given|say|at|between|from)\s?\Z",
+    rf"\b(?:{TRIES}|{RULES_OUT}|sets?|setting|verif\w*|takes?|taking|choos\w*|initial\w*|insert\w*|contradict\w*"
+    r"|rul(?:e|es|ing) out|both|each)\b"
+    r"|\b(?:for|say|at|between|from)\s?\Z",
     re.IGNORECASE,
 )
 _DOUBTED = lazy_compile(
-    r"\b(?:cannot|mistak\w*|errors?|guess\w*|tempting|claim\w*|would|possible|candidates?|expect\w*|think|thinks|thought|many"
+    rf"\b(?:{DOUBTS}|{WRONG}|errors?|tempting|claim\w*|would|candidates?|expect\w*|think|thinks|thought|many"
     r"|some(?:one|body)?|others?)\b",
     re.IGNORECASE,
 )

@@ -6,11 +6,12 @@ import re
 
 from grpo_env.lazy_regex import lazy_compile
 
+from ..vocabulary.doubts import DOUBTS, MONTH, NOT, UNSURE
 from .conclusions import conclusion
 from .extracted import MAX_LENGTH, ExtractedAnswer, extracted
 from .json_object import is_json_answer, json_answers, json_object
 from .last_formula import last_formula
-from .statements import MONTH, UNSURE, block_at_end
+from .statements import block_at_end
 
 MAX_WORDS = 6
 
@@ -20,7 +21,7 @@ _LABEL = lazy_compile(r"\A\*\*[A-Z][A-Za-z -]{2,40}(?::\*\*|\*\*:)(?=\s)")  # **
 _SENTENCE_ENDS = (".", "!", "")
 # "It is not **18**.", "Avoid `git pull`.", "Maybe **18**.", "17 or **18**"
 _UNSURE = lazy_compile(
-    r"(?:(?:\b(?:not|never)\b(?! only)|\bcannot\b|n['\u2019]t\b|\b(?:avoid|maybe|perhaps|might|possibly|probably"
+    rf"(?:(?:\b(?:not|never)\b(?! only)|\bcannot\b|{NOT}|\b(?:{DOUBTS}|avoid"
     r"|neither|nor|whether|except|instead of|rather than)\b)[^.!?\n,;:]{0,80}|\b(?:or|either)[\s$(]{1,3})\Z",
     re.IGNORECASE,
 )

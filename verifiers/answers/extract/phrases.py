@@ -50,6 +50,7 @@ _NOT_STATED = lazy_compile(
 _DOUBTED = lazy_compile(
     r"(?:n['\u2019]t|\bnot|\bnever)\s(?:think|believe|say|mean|true|certain|sure|the case|correct)\b[^.!?\n,;:]{0,40}$"
     r"|\b(?:doubt|unlikely|false) that\b[^.!?\n,;:]{0,40}$"
+    r"|\b(?:common|popular|usual|frequent|first) (?:claim|belief|guess|mistake|misconception)s?\b[^.!?\n,;:]{0,40}$"
     r"|(?:不能说|不是说|并非|不认为|不代表|不意味着)[^\u3002\uff01\uff1f\uff0c\n]{0,20}$",
     re.IGNORECASE,
 )

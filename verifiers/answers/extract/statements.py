@@ -8,14 +8,14 @@ from grpo_env.lazy_regex import lazy_compile
 
 from ..codes.chess import MOVE
 from ..vocabulary.currencies import SIGNS
+from ..vocabulary.doubts import UNSURE
 from ..vocabulary.foreign_words import MONTHS
 from .extracted import MAX_LENGTH, is_value
 
 WINDOW = 400  # characters of a text in which a statement ends
 
-# "Sept. 5", "Mt. Everest", "p. 42" and "J. K. Rowling" are not the end of a sentence.
 _NEXT_SENTENCE = r"(?:The|It|This|That|These|So|In|We|He|She|They|But|And|As|If|Since|Because|I|A|An|Wait|No)\b"
-_NO_ABBREVIATION = (
+NO_ABBREVIATION = (
     r"(?-i:(?!(?<=(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|ept|Oct|Nov|Dec)\.)\s\d)"
     r"(?!(?<=\b(?:Dr|Mr|Ms|Lt|St|Mt|vs)\.)\s[A-Z])(?!(?<=\b(?:Mrs|Col|Gen|Sen|Gov|Rev|Sgt)\.)\s[A-Z])"
     r"(?!(?<=\b(?:Prof|Capt)\.)\s[A-Z])(?!(?<=\b(?:No|pp|Ch)\.)\s\d)(?!(?<=\b(?:Apt|Ste|Fig|Vol|Sec|Art)\.)\s\d)(?!(?<=\bp\.)\s\d)"
@@ -23,9 +23,10 @@ _NO_ABBREVIATION = (
     rf"(?!(?<=\b[A-Z]\.)\s[A-Z]\.)(?!(?<=\b[A-Z]\.[A-Z]\.)\s(?!{_NEXT_SENTENCE})[A-Z][a-z])"
     rf"(?!(?<=\b[A-Z]\.\s[A-Z]\.)\s(?!{_NEXT_SENTENCE})[A-Z][a-z]))"
 )
+"""Behind a period: "Sept. 5", "Mt. Everest", "p. 42" and "J. K. Rowling" are not the end of a sentence."""
 _SENTENCE_END = lazy_compile(
     r"\n|[.!?](?=[*_]{0,3}(?:\s|$))"
-    + _NO_ABBREVIATION
+    + NO_ABBREVIATION
     + r"|[\u3002\uff01\uff1f\uff1b\u0964\u061f\u06d4]|\uff0e(?=\s|$)|;(?:\s(?!\s{0,9}[-+$\\\d])|$)"
     r"|[,\uff0c]\s*(?=[\u4e00-\u9fff])"
     r"|,?\s+\(?(?=(?:because|since|and not|instead of|rather than)\b)"
@@ -59,13 +60,6 @@ _CLAUSE = lazy_compile(
     r"\b(?:is|are|equals|will be|would be|makes?|has|have|had|earns?|costs?|needs?|gets?|takes?|pays?|spends?|saves?"
     r"|sells?|weighs?|gives?|reads?|eats?|buys?|contains?|becomes|totals?|made|earned|paid|spent|saved|sold|bought)"
     rf"\s+(?:exactly\s+|now\s+|therefore\s+|also\s+|a total of\s+|equal to\s+)?(?=[-+{SIGNS}\\\d.(\[])",
-    re.IGNORECASE,
-)
-MONTH = lazy_compile(r"\bMay(?=,? \d)|(?<=[\dhnfdt] )May\b")
-"""The month of May, which ``UNSURE`` takes for a doubt."""
-UNSURE = lazy_compile(
-    r"\b(?:not|never|neither|nor|no|none|or|either|if|when|where|unless|because|than|but|whether|maybe|perhaps|probably"
-    r"|possibly|about|might|could|may|wrong|incorrect|false|except|without)\b|n['\u2019]t\b|\?",
     re.IGNORECASE,
 )
 _CLOSING_TAG = lazy_compile(r"\s*</?(b|i|u|em|strong|mark|code|p|span|div|br|center|li|h[1-6])\s*/?>\s*", re.IGNORECASE)

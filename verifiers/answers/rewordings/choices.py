@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from grpo_env.lazy_regex import lazy_compile
 
 from ..codes.spelling import plain
-from ..extract.statements import UNSURE
+from ..vocabulary.doubts import UNSURE
 from .markup import plain_text
 from .mathematics import MATHEMATICS
 

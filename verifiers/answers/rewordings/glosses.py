@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from grpo_env.lazy_regex import lazy_compile
 
 from ..codes.spelling import plain
-from ..extract.statements import UNSURE
+from ..vocabulary.doubts import UNSURE
 from ..words.other_names import explains
 from .sentences import TRUTHS
 

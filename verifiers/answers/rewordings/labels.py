@@ -17,6 +17,7 @@ from ..codes.spelling import plain
 from ..quantities.units import is_measure
 from ..times.clock import read_time
 from ..times.dates import read_date
+from ..vocabulary.doubts import CORRECTS, DENIES, DOUBTS, EARLIER, LEAVES_OPEN, NOT, RULES_OUT, WRONG
 from ..vocabulary.unit_names import NAMES
 from .mathematics import MATHEMATICS
 
@@ -25,11 +26,10 @@ _LABEL = lazy_compile(
 )
 _TEXT_LABEL = lazy_compile(r"\\text(?:bf|it|rm)?\{([A-Za-z][A-Za-z ]{2,30})(?::\s?\}|\}\s?:)\s*")
 NO_LABEL = lazy_compile(
-    r"\b(?:not|no|nor|none|never|wrong\w*|incorrect\w*|false\w*|invalid|except\w*|without|avoid\w*|unlikely|if|unless|or"
-    r"|eliminat\w*|exclud\w*|reject\w*|discard\w*|ruled|previous\w*|former\w*|old|initial\w*|original\w*|earlier|before"
-    r"|guess\w*|maybe|perhaps|possib\w*|probabl[ey]\w*|distract\w*|alternativ\w*|instead|rather|than|opposite|antonym|contrast"
-    r"|errors?|mistakes?|question|questions|example|examples|e\.g|unlike|versus|vs|other|others|also|but|wait|actually"
-    r"|correction|sorry|hmm|misconception|myth|trap|step|given|input|start|yes|against)\b|n['\u2019]t\b",
+    rf"\b(?:{DENIES}|{DOUBTS}|{LEAVES_OPEN}|{WRONG}|{CORRECTS}|{RULES_OUT}|{EARLIER}|hmm+|no|none|invalid|without|unlikely"
+    r"|ruled|old|before|distract\w*|alternativ\w*|than|opposite|antonym|contrast|errors?|question|questions|example"
+    rf"|examples|e\.g|unlike|versus|vs|other|others|also|but|misconception|myth|trap|step|given|input|start|yes|against)\b"
+    rf"|{NOT}",
     re.IGNORECASE,
 )
 """A label with one of these may not be left out: ``Wrong: 2001:db8::1``."""

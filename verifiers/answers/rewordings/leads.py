@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from grpo_env.lazy_regex import lazy_compile
 
-from ..extract.statements import UNSURE
+from ..vocabulary.doubts import UNSURE
 from .labels import NO_LABEL
 from .mathematics import MATHEMATICS
 from .sentences import TRUTHS

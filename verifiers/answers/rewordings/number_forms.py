@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from grpo_env.lazy_regex import lazy_compile
 
 from ..codes.spelling import plain
-from ..extract.statements import UNSURE
 from ..quantities.conversion import are_whole_degrees, converted
 from ..quantities.number import OverLimitError, read_number
 from ..quantities.short_forms import in_full
 from ..spelling.normal import normal
 from ..spelling.spellings import spelled
 from ..vocabulary.currencies import SIGN
+from ..vocabulary.doubts import UNSURE
 from ..vocabulary.number_words import ROMAN_DIGITS, roman_value
 from .glosses import NO_GLOSS
 

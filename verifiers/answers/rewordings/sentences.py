@@ -12,10 +12,10 @@ from collections.abc import Iterator
 
 from grpo_env.lazy_regex import lazy_compile
 
-from ..extract.statements import MONTH, UNSURE
 from ..quantities.units import measure_at_start, read_unit
 from ..spelling.normal import normal
 from ..vocabulary.currencies import SIGNS
+from ..vocabulary.doubts import CORRECTS, EARLIER, MONTH, NEARLY, RULES_OUT, TRIES, UNSURE
 
 MAX_LENGTH = 160
 MAX_LEAD = 12  # words before what is said
@@ -29,21 +29,20 @@ def _words(table: str) -> str:
 _AGAINST_WORDS = _words(r"""
     doubt\w* disput\w* contradict\w* suspect\w* changed? moved? switch\w* corrected updat\w* renam\w* replac\w*
     convert\w* different (?<!years\s)(?<!year\s)(?<!months\s)old
-    older previous\w* former\w* initial\w* original\w* earlier later others? another rest
-    instead rather unlike contrary opposite wrong\w* incorrect\w* false\w* invalid mistak\w* myth trap guess\w*
+    older later others? another rest unlike contrary opposite invalid myth trap
     suppos\w* assum\w* thinks? thought believe\w* seems? appears?(?!\sin\b) hopes? claims? claimed expect\w* estimat\w*
-    likely unlikely unsure uncertain unclear almost nearly roughly approximately closest bounds? limits? maximum minimum
+    likely unlikely unsure uncertain unclear closest bounds? limits? maximum minimum
     most least worst candidates? approximations? difference(?=\s(?:from|to|with)\b)
     reciprocal inverse negation complement half halves twice double
     triple thrice times minus negative plus more less fewer each every per apiece percent short missing extra
-    additional also both too wait actually sorry correction hmm however though although yet only avoid\w* reject\w*
-    exclud\w* eliminat\w* discard\w* cancel\w* postpon\w* skip\w* fail\w* lack\w* refus\w* deny denies denied lost
-    loses? forgot\w* stop\w* quit remov\w* reduc\w* increas\w* decreas\w* question example answers? runner-up neither
+    additional also both too hmm+ though although yet only cancel\w* postpon\w* skip\w* fail\w* lack\w* refus\w* deny
+    denies denied lost loses? forgot\w* stop\w* quit remov\w* reduc\w* increas\w* decreas\w* question example answers?
+    runner-up
     """)
 _AGAINST = lazy_compile(
     rf"{UNSURE.pattern}"
-    rf"|\b(?:{_AGAINST_WORDS}|used to|would (?:have|be)|should have|at first|so far|before(?=$)|close to|left over"
-    r"|left out|one of)\b|[不没非或若设]|可能|如果",
+    rf"|\b(?:{_AGAINST_WORDS}|{CORRECTS}|{RULES_OUT}|{EARLIER}|{NEARLY}|used to|would (?:have|be)|should have|at first"
+    r"|so far|before(?=$)|close to|left over|left out|one of)\b|[不没非或若设]|可能|如果",
     re.IGNORECASE,
 )
 TRUTHS = ("yes", "no", "true", "false")  # see ``hedging``
@@ -99,7 +98,7 @@ _DONE = lazy_compile(
 _FORMULA = lazy_compile(r"(?P<lead>[^$\d]*[^\W\d_][^$\d]*)\$(?P<rest>[^$]+)\$(?P<tail>[^$\d]*)")
 # What is given, tried or done on the way.
 _NO_RESULT = lazy_compile(
-    r"\b(?:let|set|setting|consider\w*|given|defin\w*|denot\w*|check\w*|try|trying|test\w*|substitut\w*|start\w*|beg[aiu]n\w*"
+    rf"\b(?:{TRIES}|sets?|setting|defin\w*|denot\w*"
     r"|add(?:s|ed|ing)|subtract\w*|multipl\w*|divid\w*|dropp\w*|shar(?:es|ed|ing)|split\w*|differ(?:s|ed|ing))\b",
     re.I,
 )

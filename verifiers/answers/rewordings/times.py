@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from grpo_env.lazy_regex import lazy_compile
 
-from ..extract.statements import UNSURE
 from ..times.clock import in_figures
+from ..vocabulary.doubts import UNSURE
 
 _HOURS_AND_MINUTES = lazy_compile(r"([01]\d|2[0-3])([0-5]\d)")
 _DOTTED_CLOCK = lazy_compile(r"(1[0-2]|[1-9])\.([0-5]\d) ?([ap])\.? ?m\.?", re.IGNORECASE)

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from grpo_env.lazy_regex import lazy_compile
 
 from ..codes.spelling import plain
-from ..extract.statements import UNSURE
 from ..spelling.spellings import without_greek
+from ..vocabulary.doubts import UNSURE
 from ..words.other_names import is_short_for, without_country
 
 _YES = "yes yeah yep yup correct affirmative true indeed".split()  # noqa: SIM905
