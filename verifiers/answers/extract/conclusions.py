@@ -27,6 +27,16 @@ from ..languages.translated import (
 )
 from ..languages.which_language import FUNCTION_WORDS, languages_of
 from ..vocabulary.currencies import SIGNS
+from ..vocabulary.foreign_doubts import (
+    BEFORE_OR_AFTER,
+    COMPARES,
+    COMPARES_INSIDE,
+    DENIES,
+    DENIES_INSIDE,
+    EXCEPT_OR_EVERY,
+    NEAR_A_TIME,
+    NEAR_A_TIME_INSIDE,
+)
 from ..vocabulary.foreign_words import MONTHS, WEEKDAYS
 
 MAX_LENGTH = 240
@@ -89,29 +99,8 @@ _CLAUSE = lazy_compile(rf"[,，、;；:：]\s?(?={_THEREFORE})", re.IGNORECASE)
 _SENTENCE_END = lazy_compile(r"(?<!\b\w)[.!](?:\s+(?=[^\d\s])(?![a-zà-ÿа-яё])|\Z)|[。！।؟?？｡]|．(?=\s|\Z)|\n")
 _IN_WORD = r"[\w\u0900-\u0963\u0966-\u0dff]"  # signs of vowels are no \w
 _AGAINST = lazy_compile(
-    rf"(?<!{_IN_WORD})(?:supérieur\w*|inférieur\w*|superior\w*|inferior\w*|cerca|près|vicin\w*|kaum|wohl|über|unter|knapp|rund|gut|doppelt\w*|hälfte"
-    r"|avant|antes|sebelum|trước|przed|viertel|kwart|kvart|kvarter|quart|cuarto|quarto|kwadrans|çeyrek|четверт[иь]|moitié|double|mitad|doble|metà|doppio|dobro|metade|oltre|sopra|sotto|acima|abaixo|encima|ponad|poniżej|powyżej|połowa|över|under"
-    r"|over|boven|onder|fler|flera|yli|felett|alatt|peste|sub|над|свыше|выше|ниже|половин\w*|вдвое|trên|dưới|vượt|đôi|atas|bawah|üzeri"
-    r"|altında|üstünde|\w{2,}m[ae]z|אינה|אינו|איננו|איננה|חצי|demie?|medi[ao]|mei[ao]|mezz[ao]|halb\w*|half|halv|półtora|rưỡi|yarım|noch"
-    r"|nicht|kein\w*|weder|noch|oder|ob|wenn|falls|etwa|ungefähr|circa|ca|fast|mindestens|höchstens|mehr|weniger|kleiner"
-    r"|größer|als|zwischen|bis|pro|vielleicht|falsch|statt|außer|ohne|älter|jünger|nur noch|minus"
-    r"|ne|pas|ou|environ|moins|plus|entre|presque|peut-être|faux|fausse|sauf|sans|jamais|chaque|par"
-    r"|no|tampoco|aproximadamente|casi|menos|más|mayor|menor|quizás?|falso|falsa|incorrect\w*|sin|salvo|cada|nunca|acaso|si"
-    r"|não|nem|quase|mais|maior|talvez|errad\w*|sem|ogni|non|né|circa|quasi|meno|più|maggiore|minore|tra|fra|forse|senza|mai"
-    r"|niet|geen|of|ongeveer|meer|minder|tussen|misschien|nie|ani|lub|albo|około|prawie|mniej|więcej|niż|między|może|bez|czy"
-    r"|inte|ej|eller|ungefär|mindre|mer|än|mellan|kanske|ikke|omkring|mellem|måske|enn|end"
-    r"|không|chưa|hoặc|hay|khoảng|gần|hơn|kém|ít|nhiều|từ|đến|nếu|có thể|sai|mỗi"
-    r"|bukan|tidak|atau|sekitar|hampir|kurang|lebih|antara|mungkin|setiap|jika"
-    r"|değil\w*|yok|veya|yaklaşık|fazla|arasında|belki|eğer|yanlış|her|mi|mı|mu|mü|not|or|about|if"
-    r"|není|nebo|asi|méně|více|než|mezi|nem|vagy|körülbelül|nu|sau|aproximativ|ei|tai|noin|si|sio|siyo|hapana|au|karibu|zaidi|chini|kati"
-    r"|не|ни|нет|или|либо|около|примерно|почти|менее|более|меньше|больше|чем|между|если|может|возможно|неверно|ли|каждый|каждая"
-    r"|каждые|каждую|ще|або|приблизно|δεν|ή|περίπου|ليس\w*|ليست|لا|لن|لم|أو|حوالي|تقريبا\w*|أقل|أكثر|بين|إذا كان|ربما|غير|هل|لو"
-    rf"|לא|או|בערך|פחות|יותר|אם|नहीं|या|लगभग|कम|ज्यादा|अधिक|बीच|यदि|शायद|क्या|প্রায়|নয়|না|নেই|অথবা|বা|কম|বেশি|যদি|কি"
-    rf"|அல்ல|இல்லை|சுமார்|அல்லது|அதிகம்|குறைவு|கிட்டத்தட்ட|కాదు|లేదు|లేదా|సుమారు|దాదాపు|కంటే|ఎక్కువ|తక్కువ|نیست|نیستند|نه|حدود|تقریبا|تقریباً|بیش|بیشتر|کمتر|یا|شاید|آیا|نہیں|زیادہ|کیا|nije|nisu|više|manje|oko|ili|možda|ako|između|barem|около|повече|може|nie|asi|viac|menej|alebo|než|okolo|možno|hindi|halos|mahigit|higit|kulang|siguro|wala|नाही|नाहीत|सुमारे|जवळपास|जास्त|किंवा|करीब|hai\w+i|hawa\w+i|hazi\w+i|haku\w+|ha[uk]\w{{2,}}i)(?!{_IN_WORD})"
-    r"|不|没|沒|非|未|或|约|約|大约|至少|至多|最多|以上|以下|左右|之间|多于|少于|大于|小于|超过|如果|若|假设|可能|也许|吗|每|比|差|多余|除|錯|错|倍|半|[時时分秒]速|[시분초]속"
-    r"|ない|ません|なく|または|もしく|あるい|およそ|たぶん|かも|より|か。|でしょうか|もし|ごと|毎"
-    r"|아니|않|없|또는|혹은|이거나|거나|약 |정도|이상|이하|보다|사이|만약|아마|매 |마다|틀"
-    r"|ไม่|หรือ|ประมาณ|มากกว่า|น้อยกว่า|ระหว่าง|ถ้า|อาจ|ต่อ|ละ(?=\s|\d)",
+    rf"(?<!{_IN_WORD})(?:{DENIES}|{COMPARES}|avant|antes|sebelum|trước|przed|sau)(?!{_IN_WORD})"
+    rf"|{DENIES_INSIDE}|{COMPARES_INSIDE}",
     re.IGNORECASE,
 )
 _QUALIFIED = lazy_compile(  # per hour, per day; times as much
@@ -121,14 +110,7 @@ _QUALIFIED = lazy_compile(  # per hour, per day; times as much
     re.IGNORECASE,
 )
 _AGAINST_TIME = lazy_compile(
-    rf"(?<!{_IN_WORD})(?:nicht|kein\w*|oder|etwa|ungefähr|circa|ca|fast|kurz|spätestens|frühestens|vielleicht|erst ab|statt|pas|ou|environ|vers"
-    r"|peut-être|avant|après|no|cerca|aproximadamente|casi|antes|después|quizás?|não|quase|depois|talvez|non|quasi|prima|dopo|forse"
-    r"|niet|geen|of|ongeveer|bijna|rond|misschien|nie|lub|około|prawie|może|inte|eller|ungefär|nästan|ikke|cirka|не|или|около|почти"
-    r"|değil\w*|veya|yaklaşık|belki|bukan|atau|sekitar|không|hoặc|khoảng|gần|zwischen|bis|entre|tra|tussen|tot|między|между|po|vor|nach|seit|ab|jusqu\w*|depuis|dès|desde|hasta|até|dalle|fino|voor|na|vanaf|före|efter|före|før|etter|från|fra|till|til|przed|od|do|před|kolem|asi|nebo"
-    r"|előtt|után|körülbelül|vagy|nem|ennen|jälkeen|noin|tai|ei|înainte|după|sau|до|после|перед|після|коло|або|sebelum|setelah|trước|sau|önce|sonra|kabla|baada|au|karibu|si"
-    rf"|δεν|ή|περίπου|πριν|μετά|قبل|بعد|حوالي|تقريبا|أو|ليس\w*|لا|قبل از|بعد از|לא|או|בערך|לפני|אחרי|नहीं|या|लगभग|करीब|पहले|बाद|से|না|বা|অথবা|প্রায়|আগে|পরে|থেকে|نہیں|یا|تقریباً|پہلے|بعد"
-    rf"|அல்ல|இல்லை|சுமார்|அல்லது|அதிகம்|குறைவு|கிட்டத்தட்ட|కాదు|లేదు|లేదా|సుమారు|దాదాపు|కంటే|ఎక్కువ|తక్కువ|نیست|نیستند|نه|حدود|تقریبا|تقریباً|بیش|بیشتر|کمتر|یا|شاید|آیا|نہیں|زیادہ|کیا|nije|nisu|više|manje|oko|ili|možda|ako|između|barem|около|повече|може|nie|asi|viac|menej|alebo|než|okolo|možno|hindi|halos|mahigit|higit|kulang|siguro|wala|नाही|नाहीत|सुमारे|जवळपास|जास्त|किंवा|करीब|hai\w+i|hawa\w+i|hazi\w+i|haku\w+|ha[uk]\w{{2,}}i)(?!{_IN_WORD})"
-    r"|不|或|约|約|大约|左右|之前|之后|以前|以后|前に|頃|ごろ|ない|または|전에|이후|쯤|아니|또는|ไม่|หรือ|ประมาณ|ก่อน|หลัง",
+    rf"(?<!{_IN_WORD})(?:{DENIES}|{NEAR_A_TIME}|{BEFORE_OR_AFTER})(?!{_IN_WORD})|{DENIES_INSIDE}|{NEAR_A_TIME_INSIDE}",
     re.IGNORECASE,
 )
 _TIME_WITH_POINT = lazy_compile(
@@ -312,14 +294,7 @@ def _only_weekday(sentence: str) -> str | None:
 _WEEKDAY = lazy_compile(
     rf"(?<![^\W\d_])(?:{'|'.join(re.escape(word) for word in sorted(WEEKDAYS, key=len, reverse=True) if not re.match('[一-鿿]', word))})(?![^\W\d_])"
 )
-_COUNTED_FROM = lazy_compile(
-    rf"(?<!{_IN_WORD})(?:nach|vor|seit|ab|bis|après|avant|depuis|dès|jusqu\w*|después|antes|desde|hasta|depois|até|dopo|prima|da|fino|na|voor|vanaf|tot|efter|före|før"
-    r"|från|fra|po|przed|od|do|před|do|od|után|előtt|jälkeen|ennen|după|înainte|после|до|перед|через|після|setelah|sesudah|sebelum|sejak|sau|trước|từ|sonra|önce"
-    r"|jede\w*|elke|iedere|varje|hver|każd\w+|кажд\w+|кожн\w+|každ\w+|minden|joka|kila|svak\w+|tous les|todos (?:los|as|os)|tutti"
-    r"|excepto|exceto|eccetto|tranne|behalve|utom|unntatt|undtagen|oprócz|кроме|окрім|kromě|okrem|osim|hariç|kecuali|trừ|isipokuwa|kivéve|paitsi|εκτός|باستثناء|छोड़कर"
-    rf"|baada|kabla|μετά|πριν|بعد|قبل|אחרי|לפני|बाद|पहले|পরে|পর|আগে|తర్వాత|ముందు|பிறகு|முன்)(?!{_IN_WORD})",
-    re.IGNORECASE,
-)
+_COUNTED_FROM = lazy_compile(rf"(?<!{_IN_WORD})(?:{BEFORE_OR_AFTER}|da|{EXCEPT_OR_EVERY})(?!{_IN_WORD})", re.IGNORECASE)
 
 
 def _values(sentence: str, without_unit: bool) -> Iterator[str]:
