@@ -103,7 +103,8 @@ def test_invalid_penalties_are_refused(penalty: float) -> None:
 def test_a_penalty_for_the_answer_itself_is_refused() -> None:
     with pytest.raises(UsageError, match="trailing_penalty: the format has no answer block"):
         TagCount(Format(answer=None), PENALTY)
-    assert TagCount(Format(reasoning=None, answer=None), PENALTY)(Example("x"), Completion("a")).status == "not_applicable"
+    score = TagCount(Format(reasoning=None, answer=None), PENALTY)(Example("x"), Completion("a"))
+    assert score.status == "not_applicable"
 
 
 @pytest.mark.parametrize(
