@@ -44,7 +44,7 @@ class Equation:
     correct: bool
     explanation: str
     plain: str = ""
-    """The equation in digits, brackets and ``+-*/=`` alone, without spaces, units, currency and thousands separators."""
+    """The equation in numbers, brackets and ``+-*/=`` alone: without spaces, units, currency, thousands separators."""
 
 
 class _NoExpressionError(Exception):
