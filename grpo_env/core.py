@@ -40,7 +40,10 @@ class Message(NamedTuple):
 
 @dataclass(frozen=True)
 class Format:
-    """The output format that a task asks for: tag names without brackets, ``None`` for a block that is not used."""
+    """The output format that a task asks for: tag names without brackets, ``None`` for a block that is not used.
+
+    Raises ``ValueError`` for a name that is no tag's, and for one name of both blocks.
+    """
 
     reasoning: str | None = "think"
     """Tag of the reasoning block."""
@@ -48,6 +51,15 @@ class Format:
     """Tag of the answer block."""
     prefill: str = ""
     """Text that the chat template (or the task) puts at the start of the model's turn, such as ``<think>``."""
+
+    __pydantic_config__: ClassVar[Mapping[str, str]] = {"extra": "forbid"}  # of a mapping in a task file
+
+    def __post_init__(self) -> None:
+        for name in (self.reasoning, self.answer):
+            if name is not None and (not name.strip("/ ") or set(name) & set("<>\r\n")):
+                raise ValueError(f"a tag's name is written without brackets ('think'), or null for none; not {name!r}")
+        if self.reasoning is not None and self.reasoning == self.answer:
+            raise ValueError(f"reasoning and answer have the same tag {self.answer!r}")
 
 
 @dataclass(frozen=True)

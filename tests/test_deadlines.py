@@ -173,7 +173,7 @@ def test_a_late_member_of_any_of_leaves_the_others():
 def test_a_late_member_of_first_of_decides_as_a_missing_answer_does():
     parts = (Part("obeys", Obeys(), deadline=SOON), Part("length", Length()))
     rows = score_in_process(FirstOf(parts), make_groups(["spin", "abc"]))
-    assert shown(rows) == [[(0.0, "scored"), (3.0, "scored")]]
+    assert shown(rows) == [[(0.0, "timeout"), (3.0, "scored")]]
     assert [part.status for part in rows[0][0].parts] == ["timeout", "not_applicable"]
 
 

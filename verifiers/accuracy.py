@@ -52,11 +52,13 @@ from .answers.spelling.normal import normal, same_text
 from .answers.structures import by_structure
 from .answers.times.dates import Date
 from .answers.words.sequences import is_in_another_order
+from .options import Named, named_options
 
 Unevaluated = Literal["wrong", "correct"]
 Brackets = Literal["optional", "required"]
 
 _AS_TEXT = (Code, Date, JsonText)  # what is compared as it is written
+_LETTERS = "ABCDEFGHIJ"
 _TIME_WITH_POINT = lazy_compile(r"(?:0\d|1[3-9]|2[0-3])\.[0-5]\d")  # no number is written like the first
 MAX_ANSWERS = 20
 MAX_SHOWN = 300  # characters of an answer in a score
@@ -328,9 +330,29 @@ class Accuracy(Verifier):
         return Verdict(False, "several different answers")
 
     def _verdict_on(self, gold: Gold, text: str, rules: Rules) -> Verdict:
-        """The verdict on one answer as it stands or, if that is not right, in another form of the same."""
+        """The verdict on one answer, by the kind of the gold answer."""
         if gold.logic:
             return _by_logic(gold, gold.logic, text)
+        if gold.kind == "choice":
+            return self._verdict_on_choice(gold, text, rules)
+        return self._verdict_on_text(gold, text, rules)
+
+    def _verdict_on_choice(self, gold: Gold, text: str, rules: Rules) -> Verdict:
+        """The verdict where the gold answer is the letter of an option, perhaps with its text.
+
+        Another answer beside the letter is wrong by the rules of ``choice``, and where the task says that these are
+        choices, so is right what ``choice`` accepts ("C because B is too small"); otherwise the letter may be a name.
+        """
+        letter = gold.answer.text.strip("(). ").upper()
+        named = named_options(text, _LETTERS) if len(letter) == 1 and letter in _LETTERS else Named()
+        is_hedged = named.more or len(named.letters) > 1
+        if self.kind == "choice" and self.ignore_case and named.letters == {letter} and not is_hedged:
+            return Verdict(True, "the same choice")
+        verdict = self._verdict_on_text(gold, text, rules)
+        return Verdict(False, "hedged") if verdict.correct and is_hedged else verdict
+
+    def _verdict_on_text(self, gold: Gold, text: str, rules: Rules) -> Verdict:
+        """The verdict on one answer as it stands or, if that is not right, in another form of the same."""
         try:
             verdict = self._compare(gold, text, rules)
         except UnreadableError:

@@ -14,14 +14,17 @@ from grpo_env.errors import UsageError
 from grpo_env.killable_worker import START_TIMEOUT
 from grpo_env.registry import verifier
 
+from .answers.codes.spelling import plain
 from .answers.compare import Rules, compare
 from .answers.extract import final_answer
 from .answers.formulas.algebra import DeadlineError, TimeLimit, UnreadableError
 from .answers.hedging import unevaluated
 from .answers.parse import parse
-from .answers.parsed import Formula, Group, ParsedAnswer
+from .answers.parsed import Formula, Group, ParsedAnswer, Words
 from .answers.quantities.number import Number, OverLimitError
 from .answers.spelling.normal import squeezed
+from .answers.times.dates import MAX_LENGTH as MAX_DATE
+from .answers.times.dates import Date, read_date
 from .blocks import Where, passage
 from .words import words
 
@@ -40,7 +43,9 @@ _ANYTHING = ParsedAnswer("x", Formula("x"))  # stands for the unknown gold answe
 class Majority(GroupVerifier):
     r"""1 if the final answer is the one that most completions of the prompt give, else 0. It needs no gold answer.
 
-    See ``accuracy`` for which text is the final answer and what counts as equal (``0.5`` and ``\frac12``). A completion
+    See ``accuracy`` for which text is the final answer. Answers are equal by value as there: numbers with their units,
+    formulas, sets, tuples, dates, words in any case (``0.5`` and ``\frac12``). What ``accuracy`` also accepts by what a
+    gold answer is, such as other words for it, are different votes here ("Paris, France" and "Paris"). A completion
     without an answer (``no_answer``) or with an unevaluated one (``2+2``) has no vote and scores 0. An answer wins if
     at least two completions give it and no other answer has as many votes; in a tie all score 0. A prompt with a
     single completion is unscored. Do not put this behind a gate (``when``), which would remove votes; to reward only
@@ -72,6 +77,7 @@ class Majority(GroupVerifier):
             "no vote for denied or several answers",
         ),
         Case(("9*2", "9*2", "18"), (0.0,) * 3, "a repeated question is not an answer"),
+        Case(("2024-05-01", "May 1, 2024", "2024-06-01"), (1.0, 1.0, 0.0), "dates"),
         Case("18", None, "a single completion"),
     )
 
@@ -111,7 +117,7 @@ class Majority(GroupVerifier):
         if len(final.answers) > MAX_ANSWERS:
             return several, None
         try:
-            answers = [parse(answer) for answer in final.answers]
+            answers = list(map(_read, final.answers))
             evaluated = [answer for answer in answers if not unevaluated(_ANYTHING, answer)]
             if not evaluated:
                 return replace(score, explanation="the answer is not evaluated"), None
@@ -131,6 +137,10 @@ class _Equality:
         self._deadlines = 0
 
     def __call__(self, one: ParsedAnswer, other: ParsedAnswer) -> bool:
+        if isinstance(other.content, Date):
+            one, other = other, one
+        if isinstance(one.content, Date) and not isinstance(other.content, Date):
+            other = ParsedAnswer(other.text, Words(other.text))
         numbers = isinstance(one.content, Number) and isinstance(other.content, Number)
         if self._deadlines >= MAX_DEADLINES and not numbers:
             return _spelling(one) == _spelling(other)
@@ -161,6 +171,12 @@ def _elect(
     if any(rival not in agreeing[first] for rival in rivals):
         return None, set(), f"no majority: a tie with {most} votes each"
     return first, agreeing[first], f"{most} of {sum(counts.values())} votes are for {first[:80]}"
+
+
+def _read(text: str) -> ParsedAnswer:
+    """An answer as it is compared. ``2024-05-01`` is a date, and no difference that is still to be worked out."""
+    date = read_date(plain(text)) if len(text) <= MAX_DATE else None
+    return ParsedAnswer(text, date) if date else parse(text)
 
 
 def _spelling(answer: ParsedAnswer) -> str:

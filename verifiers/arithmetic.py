@@ -27,8 +27,9 @@ _TOKEN = lazy_compile(
 )
 _NUMBER_NEXT = lazy_compile(rf"\s{{0,9}}[{SIGNS}(]?\.?\d")
 _OPERATOR_NEXT = lazy_compile(r"\s{0,9}[-+*/^]")
+_EXPONENT_NEXT = lazy_compile(r"\s{0,9}(?:\.?\d|\()|-?\w")  # after the ** of a power, not of bold text
 # Words after a number are its unit if the arithmetic goes on, or the line ends, after at most two more words.
-_UNIT_ENDS = lazy_compile(r"(?:\s{1,3}[A-Za-z][A-Za-z'-]{0,20}){0,2}\s{0,9}(?:[-+*/=×÷)−–]|x\s?\.?\d|$)")  # noqa: RUF001
+_UNIT_ENDS = lazy_compile(r"(?:\s{1,3}[A-Za-z][A-Za-z'-]{0,20}){0,2}\s{0,9}(?:[-+/=×÷)−–]|\*(?!\*)|x\s?\.?\d|$)")  # noqa: RUF001
 _OPERATORS = frozenset("+-*/")
 
 Rational: TypeAlias = Fraction | int
@@ -42,6 +43,8 @@ class Equation:
     end: int
     correct: bool
     explanation: str
+    plain: str = ""
+    """The equation in numbers, brackets and ``+-*/=`` alone: without spaces, units, currency, thousands separators."""
 
 
 class _NoExpressionError(Exception):
@@ -104,11 +107,22 @@ def _kind(text: str, match: re.Match[str], run: list[_Token]) -> str:
     kind, token = match.lastgroup or "", match.group()
     if kind == "word":
         return _word_kind(text, match, run)
+    if token == "**" and _is_bold(text, match, run):
+        return "unit"
     if kind == "other" and token in "()+=%":
         return token
     if kind == "other" and token.isnumeric():
         return "unknown"
     return {"times": "*", "over": "/", "minus": "-"}.get(kind, kind)
+
+
+def _is_bold(text: str, match: re.Match[str], run: list[_Token]) -> bool:
+    """Whether ``**`` begins or ends bold text, as in ``the total is **3+4=7** eggs``; otherwise it is a power."""
+    before, after = text[match.start() - 1 : match.start()] or " ", text[match.end() : match.end() + 1] or " "
+    after_operand = before.isalnum() or before in ")]}%_"
+    if not before.isspace():
+        return not after_operand or _EXPONENT_NEXT.match(text, match.end()) is None
+    return not after.isspace() and not _ends_with_operand(run)
 
 
 def _word_kind(text: str, match: re.Match[str], run: list[_Token]) -> str:
@@ -121,6 +135,7 @@ def _word_kind(text: str, match: re.Match[str], run: list[_Token]) -> str:
     if is_followed and may_be_unit(token, token, after_space):
         return "unit"
     is_variable = len(token) == 1 and _OPERATOR_NEXT.match(text, match.end()) is not None
+    is_variable = is_variable or text.startswith("(", match.end())  # a function: sqrt(9) = 3
     if is_variable or token == "of" or (run and not (after_operand and after_space)):
         return "unknown"
     return "word"
@@ -171,7 +186,8 @@ def _equation(tokens: list[_Token]) -> Equation | None:
     except ZeroDivisionError:
         return Equation(start, end, False, "division by zero")
     correct = len(set(values)) == 1 or len(set(without_percent)) == 1
-    return Equation(start, end, correct, "correct" if correct else f"it is {_format(values[0])}")
+    plain = "=".join("".join(token.kind for token in side) for side in sides).replace(",", "")
+    return Equation(start, end, correct, "correct" if correct else f"it is {_format(values[0])}", plain)
 
 
 def _is_calculation(side: list[_Token]) -> bool:

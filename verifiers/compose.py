@@ -143,8 +143,11 @@ class FirstOf(Unweighted):
 
     A part that leaves the completion unscored (``bad_gold``, ``not_applicable``, ``error``) passes it on to the next. A
     score decides, also a 0 and also that of a missing answer (``no_answer``); the parts after it are not run, and are
-    ``not_applicable`` in the score. If no part can score the completion, it is unscored like the last of them.
+    ``not_applicable`` in the score. The status is that of the part that decides. If no part can score the completion,
+    it is unscored like the last of them.
     """
+
+    keeps_status: ClassVar[bool] = True
 
     cases: ClassVar[tuple[Case, ...]] = (
         Case("<answer>C</answer>", 1.0, "the gold answer is a letter: choice decides", answer="C",
@@ -193,7 +196,7 @@ class FirstOf(Unweighted):
             return unscored_composite(scores[-1], scores)
         assert decider.value is not None
         total = composite_score(decider.value, scores, explanation=f"{decider.name}: {decider.explanation}")
-        return replace(total, answer=decider.answer, gold=decider.gold)
+        return replace(total, status=decider.status, answer=decider.answer, gold=decider.gold)
 
 
 AppealedGroups = Literal["mixed", "all"]
@@ -217,6 +220,7 @@ class Appeal(Unweighted):
     arXiv:2505.14625), which recheck all answers that the rule rejects.
     """
 
+    keeps_status: ClassVar[bool] = True
     groups: AppealedGroups = "mixed"
     """``mixed``: only groups with a correct and a wrong completion; ``all``: also groups of one, as in evaluation."""
 
@@ -272,7 +276,9 @@ class Appeal(Unweighted):
         decider = second if second.value is not None and second.value > first.value else first
         assert decider.value is not None
         total = composite_score(decider.value, scores, explanation=f"{decider.name}: {decider.explanation}")
-        return replace(total, answer=first.answer or second.answer, gold=first.gold or second.gold)
+        return replace(
+            total, status=decider.status, answer=first.answer or second.answer, gold=first.gold or second.gold
+        )
 
 
 def _is_wrong(score: Score) -> bool:

@@ -19,9 +19,9 @@ class StrictFormat(Verifier):
     """1 if the turn consists of exactly the format's blocks, each once, in order and not empty; else 0.
 
     White space around the blocks is allowed, other text before, between or after them is not. Tags must match exactly
-    (``<think>``, not ``<Think>``) and must not be nested. A block without visible characters is empty. With
-    ``newlines: required`` every tag must be on its own line. CRLF line endings are accepted. A prefill counts as part
-    of the turn.
+    (``<think>``, not ``<Think>``) and must not be nested. A block without visible characters is empty. In a format
+    without an answer tag, the answer is what follows the reasoning: any text, but not none. With ``newlines: required``
+    every tag must be on its own line. CRLF line endings are accepted. A prefill counts as part of the turn.
 
     Source: the format rewards of the R1 tutorials and of open-r1. Their regular expressions lack DOTALL, so that
     reasoning of two lines scores 0, or use MULTILINE, so that ``$`` matches at any line end and trailing text, a
@@ -61,6 +61,13 @@ class StrictFormat(Verifier):
         Case("<think>9*2=18</think><answer>18</answer><answer>19</answer>", 0.0, "a second answer"),
         Case("<think>it is <answer>18</answer></think><answer>19</answer>", 0.0, "an answer inside the reasoning"),
         Case("<think>\n\n</think>\n<answer>\n18\n</answer>", 0.0, "no reasoning in the block"),
+        Case(
+            r"<think>9*2=18</think> So it is \boxed{18}.",
+            1.0,
+            "the answer has no tag",
+            options={"format": {"answer": None}},
+        ),
+        Case("<think>9*2=18</think>", 0.0, "no answer", options={"format": {"answer": None}}),
     )
 
     def __post_init__(self) -> None:
@@ -85,14 +92,18 @@ class StrictFormat(Verifier):
             return f"{tags[len(expected)]} after the last block"
         ends = [0, *(tag.end for tag in tags)]
         starts = [*(tag.start for tag in tags), len(text)]
+        untagged = self.format.answer is None  # the answer is then what follows the last tag
+        if untagged and is_blank(text[ends[-1] :]):
+            return f"no answer after {expected[-1]}"
         for number, (start, end) in enumerate(zip(ends, starts, strict=True)):
             between = text[start:end]
             inside = number % 2 == 1
+            is_answer = untagged and number == len(starts) - 1
             if inside and is_blank(between):
                 return f"the {names[number // 2]} block is empty"
             if inside and not _fits(self.pattern, names[number // 2], between, self.format):
                 return f"the {names[number // 2]} block does not match the pattern"
-            if not inside and not is_blank(between):
+            if not inside and not is_answer and not is_blank(between):
                 return f"text {_place(number, len(starts))}"
             if self.newlines == "required" and not _own_lines(between, number, len(starts)):
                 return f"{expected[min(number, len(expected) - 1)]} is not on a line of its own"
@@ -189,6 +200,6 @@ def _place(number: int, gaps: int) -> str:
 def _own_lines(between: str, number: int, gaps: int) -> bool:
     """Whether line ends separate this text from the tags on both sides of it."""
     lines = between.replace("\r\n", "\n").split("\n")
-    if number in (0, gaps - 1):
-        return True
+    if number in (0, gaps - 1):  # the text after the last tag is white space, or an answer without a tag
+        return number == 0 or is_blank(lines[0])
     return len(lines) > 1 and not lines[0].strip() and not lines[-1].strip() and (number % 2 == 0 or len(lines) > 2)

@@ -53,6 +53,7 @@ _OTHER = lazy_compile(
 )
 _FORMULA = lazy_compile(r"[-+=<>→^\\]")
 _INSTEAD = lazy_compile(r"\s(?:instead of|rather than)\b")
+_QUOTED = lazy_compile(r"(?<!\w)['\u2018\u2019](\w)['\u2019](?!\w)")
 _YES_OR_NO = lazy_compile(r"\W*(?:yes|no)\b", re.IGNORECASE)
 
 
@@ -84,6 +85,7 @@ def named_options(answer: str, letters: str) -> Named:
     (``B) 9, C) 12``), after "or", "perhaps" and the like, or in a correction.
     """
     text = normal(_LINE_END.sub("; ", answer)).replace("*", "") if len(answer) <= MAX_ANSWER else ""
+    text = _QUOTED.sub(r"\1", text)
     patterns = _patterns(letters)
     first = patterns.head.match(text)
     if first is None:

@@ -35,7 +35,8 @@ class Part:
     """A verifier in a composite.
 
     ``weight`` is the factor of its value in the total, ``process`` that of its steps in the step scores. ``when``
-    names a sibling (a gate) whose value must be above 0; otherwise this part scores 0 and is not run. ``statuses``
+    names a sibling (a gate) whose value must be above 0; otherwise this part scores 0 and is not run, or is left out
+    with a gate that a row leaves out. ``statuses``
     replaces the value 0 of a completion with status ``no_answer``, ``over_limit`` or ``timeout``; ``clip`` bounds the
     value. ``deadline`` replaces the verifier's ``default_deadline``. ``on`` says what is judged in an episode.
 
@@ -64,6 +65,11 @@ class Part:
             if status not in COMPLETION_FAULTS:
                 hint = nearest(status, COMPLETION_FAULTS)
                 raise UsageError(f"verifier {self.name!r}: statuses: {status!r}; {hint}")
+            if isinstance(self.verifier, Composite) and not self.verifier.keeps_status and status != "timeout":
+                raise UsageError(
+                    f"verifier {self.name!r}: statuses: it combines several parts, so it never has the status "
+                    f"{status!r}; set this under 'of', for the parts that have it"
+                )
         if self.clip is not None:
             check_bounds(f"verifier {self.name!r}: clip", self.clip)
 
@@ -95,15 +101,20 @@ class Part:
         applies = [self.applies is None or self.applies(group.example) for group in groups]
         some_gates = None if gates is None else list(compress(gates, applies))
         scores = iter(self._score(list(compress(groups, applies)), some_gates))
-        left_out = self.not_run(LEFT_OUT).relabel(weight=0.0, process=0.0)
         return [
-            self._weighed(group.example, next(scores)) if runs else [left_out] * len(group.completions)
+            self._weighed(group.example, next(scores)) if runs else [self._left_out()] * len(group.completions)
             for group, runs in zip(groups, applies, strict=True)
         ]
 
     def _weighed(self, example: Example, scores: list[Score]) -> list[Score]:
         weight = None if self.row_weight is None else self.row_weight(example)
-        return scores if weight is None else [score.relabel(weight=weight) for score in scores]
+        if weight is None:
+            return scores
+        return [score if is_left_out(score) else score.relabel(weight=weight) for score in scores]
+
+    def _left_out(self) -> Score:
+        """The score where a row leaves this part out, or the part that gates it."""
+        return self.not_run(LEFT_OUT).relabel(weight=0.0, process=0.0)
 
     def _score(self, groups: Sequence[Group], gates: Sequence[Sequence[Score]] | None) -> list[list[Score]]:
         if gates is None:
@@ -111,9 +122,13 @@ class Part:
             return [[self.label(self._adjust(score)) for score in scores] for scores in rows]
         some = self.score_some(groups, [[_is_open(gate) for gate in row] for row in gates])
         return [
-            [self.not_run(_closed(gate)) if score is None else score for score, gate in zip(scores, row, strict=True)]
+            [self._behind(gate) if score is None else score for score, gate in zip(scores, row, strict=True)]
             for scores, row in zip(some, gates, strict=True)
         ]
+
+    def _behind(self, gate: Score) -> Score:
+        """The score where the gate is not open."""
+        return self._left_out() if is_left_out(gate) else self.not_run(_closed(gate))
 
     def score_some(self, groups: Sequence[Group], chosen: Sequence[Sequence[bool]]) -> list[list[Score | None]]:
         """The scores of the completions that are ``chosen``, ``None`` for the others, which are not run."""
@@ -172,6 +187,7 @@ class Composite(Verifier):
     """A verifier made of named parts, with gates between them. Schedules start at step 0."""
 
     reads_turns: ClassVar[bool] = True
+    keeps_status: ClassVar[bool] = False  # whether one part decides, whose status is then that of the whole
 
     parts: tuple[Part, ...]
     deadline: float | None = field(default=None, kw_only=True)
@@ -304,8 +320,6 @@ def _is_open(gate: Score) -> bool:
 
 
 def _closed(gate: Score) -> Score:
-    if is_left_out(gate):
-        return Score(0.0, explanation=f"{gate.name} is not for this row")
     if gate.scored:
         return Score(0.0, explanation=f"the gate {gate.name} is closed")
     return Score(None, "not_applicable", explanation=f"the gate {gate.name} is unscored")

@@ -32,9 +32,9 @@ class EquationSteps(Verifier):
 
     A step is a calculator annotation such as ``<<48/2=24>>``, or a line without annotations that has an equation
     between numbers. A line is correct if all its equations are. Rounded results (``10/3=3.33``) are wrong. Expressions
-    that it cannot parse (variables, powers, LaTeX fractions) are ignored. The text is the reasoning block if there is
-    one, else everything. The status is ``no_answer`` if there is no step, and ``over_limit`` beyond 1,000 steps or
-    100,000 characters of lines with ``=``.
+    that it cannot parse (variables, functions, powers, LaTeX fractions) are ignored. The text is the reasoning block
+    if there is one, else everything. The status is ``no_answer`` if there is no step, and ``over_limit`` beyond 1,000
+    steps or 100,000 characters of lines with ``=``.
 
     A correct equation need not be useful: ``1+1=2`` in every line gets full credit. List the required equations with
     ``expected``, or put the steps behind a gate (``when: accuracy``).
@@ -44,7 +44,7 @@ class EquationSteps(Verifier):
 
     format: Format = field(default_factory=Format)
     expected: str | None = None
-    """Info column with a list of equations; only these are correct (ignoring spaces), each of them once."""
+    """Info column with a list of equations; only these are correct, each of them once, also with units and spaces."""
 
     gives_steps: ClassVar[bool] = True
     cases: ClassVar[tuple[Case, ...]] = (
@@ -62,7 +62,7 @@ class EquationSteps(Verifier):
         problem = self.problem(example)
         if problem:
             return Score(None, "not_applicable", explanation=problem)
-        unused = [_plain(equation) for equation in example.info[self.expected]] if self.expected else None
+        unused = list(map(_expected, example.info[self.expected])) if self.expected else None
         text, start, end, offset = reasoning(self.format, completion)
         steps: list[StepScore] = []
         read = 0
@@ -196,11 +196,17 @@ def _shift(step_equations: list[Equation], by: int) -> list[Equation]:
 def _is_correct(written: str, equation: Equation, unused: list[str] | None) -> bool:
     if unused is None:
         return equation.correct
-    plain = _plain(written)
+    plain = equation.plain or _plain(written)
     if plain not in unused:
         return False
     unused.remove(plain)
     return True
+
+
+def _expected(text: str) -> str:
+    """An equation of the data as those of a text are compared with it: ``3*4=12`` is also ``3 * $4 = $12``."""
+    found = equations(text)
+    return found[0].plain if len(found) == 1 and found[0].plain else _plain(text)
 
 
 def _first_fault(step_equations: list[Equation], correct: list[bool]) -> str:

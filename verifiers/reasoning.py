@@ -23,13 +23,15 @@ _HEADING = lazy_compile(
     re.IGNORECASE,
 )
 _NUMBERED = lazy_compile(
-    r"[#*_ ]{0,9}(?:\d{1,3}[.)](?=\s|[^\W\d_])|\d{1,3}[、．]|[(（]\d{1,3}[)）](?=\s{0,3}[^\W\d_])|[①-⑳])[*_ ]{0,9}"  # noqa: RUF001
+    r"[#*_ ]{0,9}(?:\d{1,3}[.)](?=[*_]{0,3}\s|[^\W\d_])|\d{1,3}[、．]|[一二三四五六七八九十]{1,3}、"  # noqa: RUF001
+    r"|[(（]\d{1,3}[)）](?=\s{0,3}[^\W\d_])|[①-⑳])[*_ ]{0,9}"  # noqa: RUF001
 )
 _BULLETED = lazy_compile(r"[-*+•]\s{1,9}")
 _TRANSITION = lazy_compile(
     r"\b(?:first of all|firstly|first|secondly|second|thirdly|third|next|then|after that|afterwards|finally|lastly"
     r"|therefore|thus|hence|to begin with|to start)\b[,:]?\s{1,9}"
-    r"|(?:首先|其次|再次|然后|接着|接下来|随后|最后|最终|因此|所以|于是)[，,：:]?\s{0,9}",  # noqa: RUF001
+    r"|(?:首先|其次|再次|然后|接着|接下来|随后|最后|最终|因此|所以|于是|第[一二三四五六七八九十]{1,3}(?=[，,、：:]))"  # noqa: RUF001
+    r"[，,、：:]?\s{0,9}",  # noqa: RUF001
     re.IGNORECASE,
 )
 
@@ -39,10 +41,11 @@ _TRANSITION = lazy_compile(
 class ReasoningSteps(Verifier):
     """``min(1, steps / target)``: counts visible steps in the reasoning block, or in the whole text without one.
 
-    A step is a numbered line (``1.``, ``(2)``, ``Step 1:``, ``第一步``; the content of a bare ``Step 1`` is the next
-    line), a bulleted line, or a sentence that begins with a transition word ("Next, ...", "然后"). It must contain
-    words or an equation: a bare bullet, a rule (``---``) or "First, Second, Next," is not a step. A line that counts
-    as a step is not counted again as a sentence, and a repeated step counts once.
+    A step is a numbered line (``1.``, ``(2)``, ``Step 1:``, ``第一步``, ``一、``; the content of a bare ``Step 1`` is
+    the next line), a bulleted line, or a sentence that begins with a transition word ("Next, ...", "然后"). Such words
+    and ``Step`` are known in English and Chinese. A step must contain words or an equation: a bare bullet, a rule
+    (``---``) or "First, Second, Next," is not a step. A line that counts as a step is not counted again as a sentence,
+    and a repeated step counts once, also with other punctuation at its end.
 
     Source: the reasoning steps reward of open-r1. There only the first numbered line counts, three bare hyphens or
     "First,Second,Next," get full credit, and so do markers in the answer.
@@ -157,4 +160,4 @@ def _has_content(body: str) -> bool:
 
 
 def _folded(body: str) -> str:
-    return " ".join(body.casefold().split())
+    return " ".join(body.casefold().split()).rstrip(".!?,;:。！？，；： ")  # noqa: RUF001

@@ -23,7 +23,8 @@ class Repetition(Verifier):
 
     N-grams consist of words, ignoring case; in scripts without spaces every character is a word. Alternatives are
     characters (without white space) and the sampled tokens. Tokens are available in training and from files with a
-    column ``token_ids``; without them the completion is unscored. A text shorter than ``n`` scores 0. Ordinary prose
+    column ``token_ids``; without them the completion is unscored. A text shorter than ``n`` scores 0, and so does one
+    without the block that ``where`` names (``no_answer``): ``statuses`` can set a penalty for that. Ordinary prose
     scores slightly below 0; set the size of the penalty with a weight.
 
     Source: Yeo et al., Demystifying Long Chain-of-Thought Reasoning in LLMs (2025), as implemented in open-r1 and TRL.
@@ -65,8 +66,10 @@ class Repetition(Verifier):
 
     def __call__(self, example: Example, completion: Completion) -> Score:
         units = self._units(completion)
-        if units is None:
+        if units is None and self.unit == "token":
             return Score(None, "not_applicable", explanation="the completion has no token ids (column token_ids)")
+        if units is None:
+            return Score(0.0, "no_answer", explanation=f"no {self.where} block")
         total = len(units) - self.n + 1
         if total < 1:
             return Score(0.0, explanation=f"shorter than {self.n} {self.unit}s")
@@ -77,7 +80,10 @@ class Repetition(Verifier):
         return Score(different / total - 1, explanation=f"{different} different {self.n}-grams of {total}")
 
     def _units(self, completion: Completion) -> str | Sequence[object] | None:
+        """The units of a completion; ``None`` if it has no token ids, or lacks the block."""
         if self.unit == "token":
             return completion.token_ids
-        text = (passage(self.where, self.format, completion) or "").casefold()
-        return "".join(text.split()) if self.unit == "character" else list(words(text))
+        text = passage(self.where, self.format, completion)
+        if text is None:
+            return None
+        return "".join(text.casefold().split()) if self.unit == "character" else list(words(text.casefold()))

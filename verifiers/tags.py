@@ -19,7 +19,7 @@ class TagCount(Verifier):
     """The fraction of the format's tags that occur exactly once: 0.25 for each of four, 0.5 for each of two.
 
     The tags of an empty block, or of one that is closed before it is opened, do not count. The order of the blocks is
-    not checked (``soft_format`` does that). With ``trailing_penalty`` every character after the last block, not
+    not checked (``soft_format`` does that). With ``trailing_penalty`` every character after the answer block, not
     counting white space around that text, reduces the value, at most to 0. Without that block there is no penalty. A
     prefill counts as part of the turn.
 
@@ -30,7 +30,7 @@ class TagCount(Verifier):
 
     format: Format = field(default_factory=Format)
     trailing_penalty: float = 0.0
-    """Penalty per character after the last block, 0 or more; 0.002 equals the tutorials' 0.001 of 0.5."""
+    """Penalty per character after the answer block, 0 or more; 0.002 equals the tutorials' 0.001 of 0.5."""
 
     cases: ClassVar[tuple[Case, ...]] = (
         Case("<think>9*2=18</think><answer>18</answer>", 1.0, "every tag once"),
@@ -50,6 +50,8 @@ class TagCount(Verifier):
     def __post_init__(self) -> None:
         if not (math.isfinite(self.trailing_penalty) and self.trailing_penalty >= 0):
             raise UsageError(f"tag_count: trailing_penalty must be 0 or more, not {self.trailing_penalty}")
+        if self.trailing_penalty and tag_names(self.format) and self.format.answer is None:
+            raise UsageError("tag_count: trailing_penalty: the format has no answer block")
 
     def __call__(self, example: Example, completion: Completion) -> Score:
         names = tag_names(self.format)

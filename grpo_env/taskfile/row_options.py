@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import UnionType
 from typing import Any, get_args, get_type_hints
@@ -22,7 +23,8 @@ MAX_KEPT = 256  # verifiers with different options
 class RowOptions(Verifier):
     """Scores each example by a verifier of its own: ``cls`` with the ``options`` that the example's columns give.
 
-    What a template writes is read as YAML, unless the option is a text. ``source`` and ``key`` begin messages. Raises
+    What a template writes is read as YAML, unless the option is a text. What is asked of no row, such as the default
+    deadline, is that of ``cls`` with the options that are no templates. ``source`` and ``key`` begin messages. Raises
     ``UsageError`` for a class that scores many examples at once, and for options that are not valid in any row.
     ``problem`` raises it for an example whose options are not valid; its completions are unscored.
     """
@@ -33,6 +35,7 @@ class RowOptions(Verifier):
     source: str
     key: tuple[str, ...]
     _made: dict[tuple[str, ...], Verifier] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _without_rows: Verifier | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if issubclass(self.cls, BatchVerifier):
@@ -43,6 +46,8 @@ class RowOptions(Verifier):
         check_names(self.cls, self.options, self.source, self.key)
         fixed = {name: value for name, value in self.options.items() if name not in self.templates}
         validated_options(self.cls, fixed, self.source, self.key)
+        with suppress(UsageError):  # an option that only the rows give
+            object.__setattr__(self, "_without_rows", build_verifier(self.cls, fixed, self.source, self.key))
         for name in ("reads_turns", "gives_steps", "late_status"):
             object.__setattr__(self, name, getattr(self.cls, name))
 
@@ -54,6 +59,17 @@ class RowOptions(Verifier):
     @property
     def compares_completions(self) -> bool:
         return issubclass(self.cls, GroupVerifier)
+
+    @property
+    def needs_prompt(self) -> bool:
+        return super().needs_prompt if self._without_rows is None else self._without_rows.needs_prompt
+
+    @property
+    def default_deadline(self) -> float:
+        return super().default_deadline if self._without_rows is None else self._without_rows.default_deadline
+
+    def unusable(self) -> str | None:
+        return None if self._without_rows is None else self._without_rows.unusable()
 
     def __call__(self, example: Example, completion: Completion) -> Score:
         return self.verifier_of(example)(example, completion)

@@ -189,7 +189,8 @@ class VerifierSpec(BaseModel):
     clip: tuple[float, float] | None = None
     """Bounds ``[low, high]`` of the part's value."""
     statuses: dict[str, FiniteFloat] = {}
-    """Values for statuses that are the completion's fault, such as ``{no_answer: -0.5}`` instead of 0."""
+    """Values for statuses that are the completion's fault, such as ``{no_answer: -0.5}`` instead of 0. In a composite
+    they are set for the parts; only ``first_of`` and ``appeal`` have the status of the part that decides."""
     deadline: Seconds | None = None
     """Seconds by the clock for one completion, after which its value is 0 with status ``timeout``; by default 120, or
     more for verifiers with longer limits of their own. Of a composite: for its parts together."""

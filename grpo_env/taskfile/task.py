@@ -281,6 +281,8 @@ def make_task(data: Mapping[str, Any], source: str, folder: Path, overrides: Map
     verifier = build_verifier(find("weighted_sum"), total, source, ["verifiers"])
     places: dict[str, str] = {}
     for name, place in _part_places(spec.verifiers, "verifiers"):
+        if name == "total":
+            raise UsageError(f"{source}: {place}: 'total' is the name of the whole reward; rename this part")
         if name in places:
             raise UsageError(f"{source}: {place}: {places[name]} has the same name; rename one of them")
         places[name] = place

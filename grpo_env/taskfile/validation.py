@@ -83,6 +83,8 @@ def _usage_error(error: ValidationError, data: Any, model: Any, source: str, at:
     where = f"{source}: {'.'.join([*at, *path])}" if (at or path) else source
     if problem["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
         text = f"unknown key; {nearest(path[-1], _keys(model, path[:-1]))}"
+    elif problem["type"] == "missing" and isinstance(problem["loc"][-1], int):
+        text = f"too few items, got {_shown(problem['input'])}"
     elif problem["type"] == "missing":
         text = "this key is required"
     else:
@@ -108,12 +110,12 @@ def _user_path(problem: Any, data: Any) -> list[str]:
         if isinstance(data, Mapping):
             is_user_key = key in data
         else:
-            is_user_key = isinstance(data, list | tuple) and isinstance(key, int)
+            is_user_key = isinstance(data, list | tuple) and isinstance(key, int) and key < len(data)
         if is_user_key:
             data = data[key]
             path.append(str(key))
-    if problem["type"] == "missing":
-        path.append(str(problem["loc"][-1]))
+    if problem["type"] == "missing" and isinstance(problem["loc"][-1], str):
+        path.append(problem["loc"][-1])
     return path
 
 

@@ -11,6 +11,7 @@ from grpo_env.cli.app import app
 from grpo_env.core import Completion, Example, Group, score_groups
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import load_task, make_task
+from grpo_env.verifiers.accuracy import Accuracy
 
 
 def task_of(tmp_path, **verifiers):
@@ -63,6 +64,19 @@ def test_options_that_are_not_valid_are_errors_of_their_rows(tmp_path):
         with pytest.raises(UsageError, match=why):
             task.verifier.problem(Example("x", answer="10", info=row))
     assert task.verifier.problem(Example("x", answer="ten?", info={"tolerance": 0.1}))  # of the gold answer itself
+
+
+@pytest.mark.parametrize(
+    ("verifier", "options", "deadline"),
+    [
+        ("accuracy", {"rel_tol": "{{ tolerance }}"}, Accuracy().default_deadline),
+        ("python_tests", {"timeout": "{{ seconds }}", "deadline": 500}, 800),
+        ("keywords", {"keywords": "{{ words }}"}, 120),  # which has no value without a row
+    ],
+)
+def test_the_default_deadline_is_that_of_the_verifier(tmp_path, verifier, options, deadline):
+    (part,) = task_of(tmp_path, **{verifier: options}).verifier.parts
+    assert part.verifier.default_deadline == deadline
 
 
 def test_group_verifiers_compare_the_completions_of_a_row(tmp_path):

@@ -156,8 +156,8 @@ MIXED = {
         ({"kind": "math", "points": 3}, "5", "5", 3.5, {"math": 1, "mc": None, "form": 1}),
         ({"kind": "math", "points": "0.25"}, "5", "5", 0.75, {"math": 1, "mc": None, "form": 1}),
         ({"kind": "math", "points": 3}, "5", "6", 0.0, {"math": 0, "mc": None, "form": 0}),
-        ({"kind": "mc", "points": 3}, "C", "C", 2.0, {"math": None, "mc": 1, "form": 0}),
-        ({"kind": "essay", "points": 3}, "?", "C", 0.0, {"math": None, "mc": None, "form": 0}),
+        ({"kind": "mc", "points": 3}, "C", "C", 2.0, {"math": None, "mc": 1, "form": None}),
+        ({"kind": "essay", "points": 3}, "?", "C", None, {"math": None, "mc": None, "form": None}),
     ],
 )
 def test_a_row_decides_which_parts_count_and_with_what_weight(folder, info, gold, said, total, values):
@@ -321,6 +321,10 @@ def test_bad_gold_answers_are_errors_or_skipped(file, folder):
         ("dataset.split", {"test": "x"}, "dataset.split.test: Input should be 'train' or 'eval'"),
         ("dataset.split", {"train": 0.9, "eval": 0.2}, "dataset: fractions"),
         ("format", {"resoning": "think"}, "format.resoning: unknown key; did you mean 'reasoning'?"),
+        ("format", {"reasoning": "<think>"}, "format: a tag's name is written without brackets ('think'), or"),
+        ("format", {"answer": ""}, "or null for none; not ''"),
+        ("format", {"answer": "think"}, "format: reasoning and answer have the same tag 'think'"),
+        ("verifiers.accuracy.format", {"anser": None}, "accuracy.format.anser: unknown key; did you mean 'answer'?"),
         ("prompt.text", "x", "prompt: give exactly one of"),
         ("prompt.usr", "x", "prompt.usr: unknown key; did you mean 'user'?"),
         (
@@ -347,6 +351,18 @@ def test_bad_gold_answers_are_errors_or_skipped(file, folder):
         ("verifiers.accuracy.weight", {"linear": {"from": 1, "to": 0}}, "weight.linear.steps: this key is required"),
         ("verifiers.accuracy.when", "tags", "unknown part 'tags'"),
         ("verifiers.accuracy.clip", [1, 0], "clip"),
+        ("verifiers.accuracy.clip", [1], "verifiers.accuracy.clip: too few items, got [1]"),
+        (
+            "verifiers.short",
+            {"use": "cosine_length", "correct": [1], "of": {"a": {"use": "accuracy"}}},
+            "verifiers.short.correct: too few items, got [1]",
+        ),
+        (
+            "verifiers.any",
+            {"use": "any_of", "statuses": {"no_answer": -1}, "of": {"a": {"use": "accuracy"}}},
+            "never has the status 'no_answer'; set this under 'of'",
+        ),
+        ("verifiers.total", {"use": "tag_count"}, "verifiers.total: 'total' is the name of the whole reward; rename"),
         ("verifiers.accuracy.statuses", {"no_anser": 1}, "did you mean 'no_answer'?"),
         ("verifiers.accuracy.of", {"x": {}}, "verifiers.accuracy.of: accuracy is not composed"),
         ("verifiers.any", {"use": "any_of"}, "verifiers.any.of: any_of needs a mapping"),

@@ -213,6 +213,22 @@ def test_first_of_keeps_a_fault_of_the_completion_as_the_decision() -> None:
     assert FirstOf((penalty, Part("judge", Fixed(1.0))))(EXAMPLE, TEXT).value == -0.5
 
 
+def test_the_status_of_the_part_that_decides_is_that_of_the_whole() -> None:
+    """So that ``statuses`` of the whole apply, and a summary counts missing answers."""
+    for composite in (FirstOf((Part("rule", NO_ANSWER), Part("judge", Fixed(1.0)))), appeal(NO_ANSWER, Fixed(0.0))):
+        assert composite(EXAMPLE, TEXT).status == "no_answer"
+        assert total(Part("a", composite, statuses={"no_answer": -0.5})).value == -0.5
+    assert appeal(NO_ANSWER, Fixed(1.0))(EXAMPLE, TEXT).status == "scored"
+    for other in (WeightedSum, AnyOf, AllOf, Clip):
+        Part("a", other((Part("rule", NO_ANSWER),)), statuses={"timeout": -0.5})
+        with pytest.raises(UsageError, match="set this under 'of'"):
+            Part("a", other((Part("rule", NO_ANSWER),)), statuses={"no_answer": -0.5})
+
+
+def appeal(rule: Verifier, judge: Verifier) -> Appeal:
+    return Appeal((Part("rule", rule), Part("judge", judge)), groups="all")
+
+
 @dataclass(frozen=True)
 class OnlyShort(Verifier):
     """Scores texts of one letter."""

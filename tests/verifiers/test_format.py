@@ -100,6 +100,13 @@ def test_invalid_penalties_are_refused(penalty: float) -> None:
         TagCount(trailing_penalty=penalty)
 
 
+def test_a_penalty_for_the_answer_itself_is_refused() -> None:
+    with pytest.raises(UsageError, match="trailing_penalty: the format has no answer block"):
+        TagCount(Format(answer=None), PENALTY)
+    score = TagCount(Format(reasoning=None, answer=None), PENALTY)(Example("x"), Completion("a"))
+    assert score.status == "not_applicable"
+
+
 @pytest.mark.parametrize(
     "unit", ["<think>", "</think>", "<answer>", "<think></think>", "<answer>a</answer>", "<", "\r\n", "\u200b"]
 )
