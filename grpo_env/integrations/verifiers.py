@@ -177,11 +177,9 @@ def _advance(episode: Episode, choice: Mapping[str, Any], task: Task) -> list[An
     calls = message.get("tool_calls") or []
     episode.parser = (lambda text: message) if calls else None
     told = episode.advance(completion.text, completion.finish if completion.finish == "length" else "stop")
-    ids = iter(call["id"] for call in calls)
-    return [
-        message,
-        *({**other, **({"tool_call_id": next(ids)} if calls else {})} for other in told[: len(calls) or 1]),
-    ]
+    if calls:  # of more than there may be, the rest has no result
+        told = [{**other, "tool_call_id": call["id"]} for other, call in zip(told, calls, strict=False)]
+    return [message, *told]
 
 
 @cache
