@@ -60,6 +60,8 @@ class Part:
             raise UsageError(
                 f"verifier {self.name!r}: on: {self.on}: a verifier that compares completions has no turns"
             )
+        if self.on == "state" and looks_at_turns(self.verifier):
+            raise UsageError(f"verifier {self.name!r}: on: state: it reads turns, not states; leave out 'on'")
         for status in self.statuses:
             if status not in COMPLETION_FAULTS:
                 hint = nearest(status, COMPLETION_FAULTS)
@@ -270,6 +272,11 @@ def unscored_composite(part: Score, scores: tuple[Score, ...]) -> Score:
     """The score of a composite that needs ``part``, which is unscored."""
     why = f"{part.name}: {part.explanation or part.status}"
     return Score(None, part.status, gold=_first(score.gold for score in scores), explanation=why, parts=scores)
+
+
+def looks_at_turns(verifier: Verifier) -> bool:
+    """Whether a verifier, or one that it is composed of, reads the turns of an episode itself."""
+    return any(inner.reads_turns for inner in verifier.walk() if not list(inner.named_parts()))
 
 
 def clip(score: Score, bounds: tuple[float, float]) -> Score:

@@ -34,6 +34,7 @@ class EnvironmentClass:
     tool_timeout: float
     max_result_chars: int
     reasoning: str | None
+    prefill: str
     tools: tuple[dict[str, Any], ...]
     """JSON schemas, for ``apply_chat_template(messages, tools=list(tools))``."""
     replies: bool
@@ -58,6 +59,7 @@ class EnvironmentClass:
             tool_timeout=spec.tool_timeout,
             max_result_chars=spec.max_result_chars,
             reasoning=task.format.reasoning,
+            prefill=task.format.prefill,
             tools=tuple(tool_schemas(user_class, f"{where} {spec.use!r}")),
             replies=callable(getattr(user_class, "reply", None)),
             rewards=callable(getattr(user_class, "get_reward", None)),
@@ -124,8 +126,8 @@ class Episode:
         if finish == "length":
             self._end(turn, "length")
             return []
-        spelled = text if raw is None else raw
-        written = parse_calls(spelled, self.environment.reasoning, self.parser) if self.environment.tools else []
+        of, spelled = self.environment, text if raw is None else raw
+        written = parse_calls(spelled, of.reasoning, self.parser, of.prefill) if of.tools else []
         try:
             return self._run_calls(turn, written) if written else self._ask_partner(turn)
         except EnvironmentFailedError as error:
@@ -211,7 +213,8 @@ class Episode:
         late = False
         if self.environment.replies:
             try:
-                reply = self.process.reply(spoken(turn.text, self.environment.reasoning).strip())
+                of = self.environment
+                reply = self.process.reply(spoken(turn.text, of.reasoning, of.prefill).strip())
             except ToolRaisedError as error:  # of what the model said: no number, say
                 reply = f"Error: {error}"
             except LateError:

@@ -21,12 +21,13 @@ HERE = Path(__file__).parent
 STOCK = {"tea": 3.0, "rice": 4.0}
 
 
-def a_task(cls="Till", verifiers=None, **environment):
+def a_task(cls="Till", verifiers=None, format=None, **environment):
     data = {
         "version": 1,
         "task": "till",
         "dataset": {"path": "orders.jsonl", "answer": "7"},
         "prompt": {"user": "What is the total?"},
+        "format": format or {},
         "environment": {"use": f"till.py:{cls}", **environment},
         "verifiers": verifiers or {"environment_reward": {}},
         "metric": next(iter(verifiers or {"environment_reward": {}})),
@@ -240,8 +241,25 @@ def test_what_reset_adds_is_recorded_and_stands_once_in_the_prompt():
     prompt = (Message("system", "s"), Message("user", "What?"))
     read = completion.environment.add_to(prompt)
     assert read == (Message("system", "s"), Message("user", "What? It is from 1 to 9."))
-    assert completion.environment.add_to(read) == read
-    assert completion.environment.add_to(prompt[:1]) == (*prompt[:1], Message("user", " It is from 1 to 9."))
+    assert completion.environment.add_once_to(read) == read
+    assert completion.environment.add_once_to(prompt) == read
+    assert completion.environment.add_once_to(prompt[:1]) == (*prompt[:1], Message("user", " It is from 1 to 9."))
+
+
+def test_what_reset_adds_is_added_also_to_a_prompt_that_ends_with_it():
+    _, told = play(a_task("Echo"), [], {"said": "total?"})
+    assert told[0] == [{"role": "user", "content": "What is the total?total?"}]
+
+
+def test_calls_in_thoughts_that_the_prefill_opened_are_not_run_and_a_partner_does_not_read_them():
+    prefill = {"reasoning": "think", "prefill": "<think>\n"}
+    tea = call("price", item="tea")
+    completion, _ = play(a_task(format=prefill), [f"Perhaps {tea}"])
+    assert (completion.turns[0].calls, completion.finish, completion.environment.reward) == ((), "stop", 0.0)
+    completion, _ = play(a_task(format=prefill), [f"Surely.</think>{tea}", "Perhaps 7"])
+    assert [len(turn.calls) for turn in completion.turns] == [1, 0]
+    completion, _ = play(a_task("Echo", format=prefill), ["a</think> b ", "c"], {"said": ""})
+    assert [turn.reply for turn in completion.turns] == ["'b'", "''"]
 
 
 def test_a_state_that_is_too_large_counts_as_nothing_and_says_so():
@@ -256,6 +274,10 @@ def test_a_state_that_is_too_large_counts_as_nothing_and_says_so():
 def test_other_bad_input(monkeypatch):
     with pytest.raises(UsageError, match=r"environment.max_turns.*500"):
         a_task(max_turns=1000)
+    for name, options in {"turns": {"most": 5}, "tool_calls": {}, "any_of": {"of": {"environment_reward": {}}}}.items():
+        with pytest.raises(UsageError, match=rf"till.yaml: verifier '{name}': on: state: it reads turns, not states"):
+            a_task(verifiers={name: {**options, "on": "state"}})
+    a_task(verifiers={"any_of": {"of": {"pattern": {"pattern": "x"}}, "on": "state"}})
     environment = EnvironmentClass.of_task(a_task())
     with pytest.raises(UsageError, match="does not mention tools"):
         check_template("{{ messages }}", environment, "gpt2")

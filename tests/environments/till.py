@@ -95,6 +95,18 @@ class Higher:
         return None if guess == self._number else "higher" if guess < self._number else "lower"
 
 
+class Echo:
+    """Says what the row says, and then what it hears, twice."""
+
+    def reset(self, said: str, **row) -> str:
+        self.heard = 0
+        return said
+
+    def reply(self, text: str) -> str | None:
+        self.heard += 1
+        return repr(text) if self.heard < 3 else None
+
+
 class NoReset:
     def price(self, item: str) -> float:
         """Price."""
