@@ -26,7 +26,7 @@ from grpo_env.core import (
 )
 from grpo_env.errors import UsageError, nearest
 
-from .episodes import On, folded, views
+from .episodes import On, example_read, folded, views
 from .schedule import Schedule, number_at
 
 
@@ -133,12 +133,27 @@ class Part:
             return score_groups(self.verifier, groups, name=None)
         whole = self.verifier.reads_turns
         seen = [[views(text, self.on, whole) for text in completions] for _, completions in groups]
-        asked = [Group(group.example, tuple(chain(*row))) for group, row in zip(groups, seen, strict=True)]
-        rows = iter(score_groups(self.verifier, [group for group in asked if group.completions], name=None))
+        asked = [self._asked(group, row) for group, row in zip(groups, seen, strict=True)]
+        rows = iter(score_groups(self.verifier, list(chain(*asked)), name=None))
         return [
-            _folded(next(rows) if group.completions else [], row, completions, self.on, whole)
-            for group, row, (_, completions) in zip(asked, seen, groups, strict=True)
+            _folded(list(chain(*(next(rows) for _ in pieces))), row, completions, self.on, whole)
+            for pieces, row, (_, completions) in zip(asked, seen, groups, strict=True)
         ]
+
+    def _asked(self, group: Group, seen: Sequence[tuple[Completion, ...]]) -> list[Group]:
+        """The views of a group's completions, with the prompt that the model has read. One group, if they share it.
+
+        A verifier that compares completions gets that of the first.
+        """
+        pieces: list[tuple[Example, list[Completion]]] = []
+        for completion, some in zip(group.completions, seen, strict=True):
+            if not some:
+                continue
+            example = example_read(group.example, completion)
+            if not pieces or (pieces[-1][0].prompt != example.prompt and not self.verifier.compares_completions):
+                pieces.append((example, []))
+            pieces[-1][1].extend(some)
+        return [Group(example, tuple(some)) for example, some in pieces]
 
     def _adjust(self, score: Score) -> Score:
         if score.status in self.statuses:

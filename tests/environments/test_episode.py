@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from grpo_env.core import Completion, Example, Message, Turn, score_one
+from grpo_env.core import Completion, Example, Group, Message, Turn, score_groups, score_one
 from grpo_env.environments.episode import EnvironmentClass, Episode, check_template, messages_of
 from grpo_env.errors import UsageError
 from grpo_env.files.reader import Line
@@ -249,6 +249,22 @@ def test_what_reset_adds_is_recorded_and_stands_once_in_the_prompt():
 def test_what_reset_adds_is_added_also_to_a_prompt_that_ends_with_it():
     _, told = play(a_task("Echo"), [], {"said": "total?"})
     assert told[0] == [{"role": "user", "content": "What is the total?total?"}]
+
+
+def test_verifiers_see_the_prompt_with_what_each_episode_was_told():
+    verifiers = {
+        "asked": {"use": "till.py:Asked", "on": "each"},
+        "outer": {"use": "any_of", "of": {"inner": {"use": "till.py:Asked"}}},
+        "votes": {"use": "till.py:Votes"},
+    }
+    task, prompt = a_task("Echo", verifiers), (Message("user", "What is the total?"),)
+    said = ["no. 1", "no. 2", "no. 2"]
+    played = [play(task, ["no. 2"] * 3, {"said": text})[0] for text in said]
+    failed = play(task, ["7"], {"said": 7})[0]
+    ((_, *rows),) = score_groups(task.verifier, [Group(Example("0", prompt), (failed, *played))])
+    assert [[score.part(name).value for name in ("asked", "outer", "votes")] for score in rows] == [
+        [float(text == "no. 2")] * 2 + [3.0] for text in said
+    ]
 
 
 def test_calls_in_thoughts_that_the_prefill_opened_are_not_run_and_a_partner_does_not_read_them():

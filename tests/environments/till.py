@@ -6,7 +6,7 @@ import subprocess
 import time
 from dataclasses import dataclass
 
-from grpo_env import Completion, Example, Score, Verifier
+from grpo_env import Completion, Example, GroupVerifier, Score, Verifier
 
 
 class Till:
@@ -146,6 +146,22 @@ class Stocked(Verifier):
     def __call__(self, example: Example, completion: Completion) -> Score:
         state = json.loads(completion.text)
         return Score(len(set(state["seen"]) & set(state["stock"])) / len(state["stock"]))
+
+
+@dataclass(frozen=True)
+class Asked(Verifier):
+    """Whether the prompt ends with what the model says."""
+
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        return Score(float(example.prompt[-1].content.endswith(completion.text)))
+
+
+@dataclass(frozen=True)
+class Votes(GroupVerifier):
+    """The size of the group, if the prompt has what the environment says first."""
+
+    def group(self, example, completions):
+        return [Score(len(completions) * float("no. 1" in example.prompt[-1].content)) for _ in completions]
 
 
 @dataclass(frozen=True)
