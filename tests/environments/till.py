@@ -107,6 +107,28 @@ class Echo:
         return repr(text) if self.heard < 3 else None
 
 
+class Static:
+    def reset(self, **row): ...
+
+    @staticmethod
+    def twice(text: str) -> str:
+        """Say it twice.
+
+        Args:
+            text: what.
+        """
+        return text * 2
+
+    @classmethod
+    def name(cls, text: str) -> str:
+        """Say it after the name of the class.
+
+        Args:
+            text: what.
+        """
+        return f"{cls.__name__} {text}"
+
+
 class NoReset:
     def price(self, item: str) -> float:
         """Price."""
