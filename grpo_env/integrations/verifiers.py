@@ -152,7 +152,7 @@ async def _play(file: str, packed: str, trace: vf.Trace, endpoint: _Endpoint) ->
     environment = await asyncio.to_thread(EnvironmentClass.of_task, task)
     failed = ""
     with environment.process() as process:
-        episode = Episode(environment, process, Unpacker(task)(packed, file))
+        episode = Episode(environment, process, Unpacker(task)(packed, file), prefill=task.format.prefill)
         messages: list[Any] = await asyncio.to_thread(episode.begin)
         while not episode.ended:
             reply = await endpoint.ask(messages, environment.tools)
@@ -202,7 +202,9 @@ def _completion(task: Task, trace: vf.Trace) -> Completion:
         turns, record = episode_of(recorded, recorded["text"])
         usages = [call.usage for call in trace.calls if not call.error]
         tokens = sum(usage.completion_tokens for usage in usages if usage) if usages and all(usages) else None
-        return Completion(recorded["text"], recorded["finish_reason"], tokens, turns=turns, environment=record)
+        completion = make_completion(task, recorded["text"])
+        more = {"finish": recorded["finish_reason"], "num_tokens": tokens, "turns": turns, "environment": record}
+        return replace(completion, **more)
     messages = trace.assistant_messages
     if not messages:
         return make_completion(task, "")

@@ -45,7 +45,8 @@ def play(task, texts, info=None, finish="stop"):
     told = []
     with environment.process() as process:
         prompt = (Message("user", "What is the total?"),)
-        episode = Episode(environment, process, Example("0", prompt, "7", info or {"stock": STOCK}))
+        example = Example("0", prompt, "7", info or {"stock": STOCK})
+        episode = Episode(environment, process, example, prefill=task.format.prefill)
         told.append(episode.begin())
         for text in texts:
             if episode.ended:
