@@ -143,8 +143,11 @@ class Part:
     def _asked(self, group: Group, seen: Sequence[tuple[Completion, ...]]) -> list[Group]:
         """The views of a group's completions, with the prompt that the model has read. One group, if they share it.
 
-        A verifier that compares completions gets that of the first.
+        A verifier that compares completions gets that of the first. The parts of a composite see to that themselves.
         """
+        if list(self.verifier.named_parts()):
+            everything = tuple(chain(*seen))
+            return [Group(group.example, everything)] if everything else []
         pieces: list[tuple[Example, list[Completion]]] = []
         for completion, some in zip(group.completions, seen, strict=True):
             if not some:

@@ -257,14 +257,15 @@ def test_verifiers_see_the_prompt_with_what_each_episode_was_told():
         "asked": {"use": "till.py:Asked", "on": "each"},
         "outer": {"use": "any_of", "of": {"inner": {"use": "till.py:Asked"}}},
         "votes": {"use": "till.py:Votes"},
+        "others": {"use": "any_of", "of": {"inner votes": {"use": "till.py:Votes"}, "first": {"use": "till.py:Asked"}}},
     }
     task, prompt = a_task("Echo", verifiers), (Message("user", "What is the total?"),)
     said = ["no. 1", "no. 2", "no. 2"]
     played = [play(task, ["no. 2"] * 3, {"said": text})[0] for text in said]
     failed = play(task, ["7"], {"said": 7})[0]
     ((_, *rows),) = score_groups(task.verifier, [Group(Example("0", prompt), (failed, *played))])
-    assert [[score.part(name).value for name in ("asked", "outer", "votes")] for score in rows] == [
-        [float(text == "no. 2")] * 2 + [3.0] for text in said
+    assert [[score.part(name).value for name in ("asked", "outer", "votes", "others", "first")] for score in rows] == [
+        [float(text == "no. 2")] * 2 + [3.0, 3.0, float(text == "no. 2")] for text in said
     ]
 
 
