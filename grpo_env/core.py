@@ -157,17 +157,24 @@ class EnvironmentRecord(NamedTuple):
     told: str = ""
 
     def add_to(self, prompt: Sequence[Message]) -> tuple[Message, ...]:
-        """The messages of a prompt as the model read them: with ``told`` at the end of the last one of the user.
-
-        A prompt that has it already, as in a recorded row, stays as it is.
-        """
-        last = next((n for n in range(len(prompt) - 1, -1, -1) if prompt[n].role == "user"), None)
-        if not self.told or (last is not None and prompt[last].content.endswith(self.told)):
+        """The messages of a prompt as the model read them: with ``told`` at the end of the last one of the user."""
+        last = _last_of_user(prompt)
+        if not self.told:
             return tuple(prompt)
         if last is None:
             return (*prompt, Message("user", self.told))
         changed = prompt[last]._replace(content=prompt[last].content + self.told)
         return (*prompt[:last], changed, *prompt[last + 1 :])
+
+    def add_once_to(self, prompt: Sequence[Message]) -> tuple[Message, ...]:
+        """``add_to`` for a prompt that may have ``told`` already, as in a recorded row, and then stays as it is."""
+        last = _last_of_user(prompt)
+        has_it = last is not None and prompt[last].content.endswith(self.told)
+        return tuple(prompt) if has_it else self.add_to(prompt)
+
+
+def _last_of_user(prompt: Sequence[Message]) -> int | None:
+    return next((n for n in range(len(prompt) - 1, -1, -1) if prompt[n].role == "user"), None)
 
 
 @dataclass(frozen=True)

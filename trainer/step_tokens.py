@@ -6,12 +6,12 @@ The text is never tokenized again: a different tokenization would assign credit 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from grpo_env.core import Finish, StepScore, Turn
+from grpo_env.core import Finish, StepScore
+from grpo_env.environments.turn_steps import turns_of_steps
 
 if TYPE_CHECKING:
     from .engine.sampling.sampler import Rollout
@@ -64,24 +64,12 @@ def step_tokens(decode: Decode, rollout: Rollout, steps: Sequence[StepScore]) ->
         ends = completion_ends(decode, rollout) if steps else []
         return [step_token(ends, step.end) for step in steps]
     turns, tokens, ends_of = rollout.episode.turns, [], dict[int, list[int]]()
-    before: Counter[tuple[int, int]] = Counter()
-    for step in steps:
-        number = _turn_of(turns, step, before[step.start, step.end])
-        before[step.start, step.end] += 1
+    for step, number in zip(steps, turns_of_steps(turns, steps), strict=True):
         (start, end), turn = rollout.spans[number], turns[number]
         if number not in ends_of:
             ends_of[number] = _ends(decode, rollout.ids[start:end], turn.text, turn.finish)
         tokens.append(start + step_token(ends_of[number], step.end - turn.start))
     return tokens
-
-
-def _turn_of(turns: Sequence[Turn], step: StepScore, before: int) -> int:
-    """The turn in which a step ends. ``before`` steps had the same span: empty turns have one in common."""
-    exact = [number for number, turn in enumerate(turns) if (turn.start, turn.end) == (step.start, step.end)]
-    if exact:
-        return exact[before % len(exact)]
-    around = [number for number, turn in enumerate(turns) if turn.start <= step.end <= turn.end]
-    return around[0] if step.start >= turns[around[0]].start else around[-1]
 
 
 def completion_ends(decode: Decode, rollout: Rollout) -> list[int]:

@@ -24,7 +24,8 @@ class WeightedSum(Composite):
     """The sum of each part's value times its weight. Parts with weight 0 are scored and reported, but not added.
 
     Step scores are the steps of the parts times their ``process`` weight. Parts with a process weight that do not
-    score steps (accuracy, a format) are added up into one last step that spans the whole text.
+    score steps (accuracy, a format) are added up into one last step that spans the whole text, in an episode its last
+    turn.
     """
 
     cases: ClassVar[tuple[Case, ...]] = (
@@ -46,11 +47,11 @@ class WeightedSum(Composite):
             return unscored_composite(missing, scores)
         value = sum(score.weight * (score.value or 0.0) for score in scores if score.weight)
         try:
-            return composite_score(value, scores, steps=self._steps(scores, len(completion.text)))
+            return composite_score(value, scores, steps=self._steps(scores, completion))
         except ValueError as overflow:
             return Score(None, "error", explanation=str(overflow), parts=scores)
 
-    def _steps(self, scores: tuple[Score, ...], length: int) -> tuple[StepScore, ...]:
+    def _steps(self, scores: tuple[Score, ...], completion: Completion) -> tuple[StepScore, ...]:
         steps, outcomes = [], []
         for part, score in zip(self.parts, scores, strict=True):
             if score.process and (part.on != "last" or gives_steps(part.verifier)):
@@ -62,7 +63,9 @@ class WeightedSum(Composite):
                 outcomes.append((part.name, score.process * (score.value or 0.0)))
         if outcomes:
             names = ", ".join(name for name, _ in outcomes)
-            steps.append(StepScore(0, length, sum(value for _, value in outcomes), f"{names}: the whole text"))
+            start = completion.turns[-1].start if completion.turns else 0
+            value = sum(value for _, value in outcomes)
+            steps.append(StepScore(start, len(completion.text), value, f"{names}: the whole text"))
         return tuple(sorted(steps, key=lambda step: (step.end, step.start)))
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Literal
 
-from grpo_env.core import Completion, Score, StepScore, Turn
+from grpo_env.core import Completion, Example, Score, StepScore, Turn
 
 TOO_LARGE = " (the state is too large to be recorded, and counts as 0)"
 
@@ -36,6 +36,14 @@ def views(completion: Completion, on: On, whole: bool) -> tuple[Completion, ...]
     if on == "last":
         return (_of_turn(completion, completion.turns[-1], whole=False),)
     return tuple(replace(_of_turn(completion, turn, whole), num_tokens=None) for turn in completion.turns)
+
+
+def example_read(example: Example, completion: Completion) -> Example:
+    """The example with the prompt that the model has read, to which the environment may have added something."""
+    record = completion.environment
+    if record is None or not record.told or isinstance(example.prompt, str):
+        return example
+    return replace(example, prompt=record.add_once_to(example.prompt))
 
 
 def folded(scores: Sequence[Score], completion: Completion, on: On, whole: bool) -> Score:

@@ -26,7 +26,7 @@ from grpo_env.core import (
 )
 from grpo_env.errors import UsageError, nearest
 
-from .episodes import On, folded, views
+from .episodes import On, example_read, folded, views
 from .schedule import Schedule, number_at
 
 
@@ -61,6 +61,8 @@ class Part:
             raise UsageError(
                 f"verifier {self.name!r}: on: {self.on}: a verifier that compares completions has no turns"
             )
+        if self.on == "state" and looks_at_turns(self.verifier):
+            raise UsageError(f"verifier {self.name!r}: on: state: it reads turns, not states; leave out 'on'")
         for status in self.statuses:
             if status not in COMPLETION_FAULTS:
                 hint = nearest(status, COMPLETION_FAULTS)
@@ -146,12 +148,30 @@ class Part:
             return score_groups(self.verifier, groups, name=None)
         whole = self.verifier.reads_turns
         seen = [[views(text, self.on, whole) for text in completions] for _, completions in groups]
-        asked = [Group(group.example, tuple(chain(*row))) for group, row in zip(groups, seen, strict=True)]
-        rows = iter(score_groups(self.verifier, [group for group in asked if group.completions], name=None))
+        asked = [self._asked(group, row) for group, row in zip(groups, seen, strict=True)]
+        rows = iter(score_groups(self.verifier, list(chain(*asked)), name=None))
         return [
-            _folded(next(rows) if group.completions else [], row, completions, self.on, whole)
-            for group, row, (_, completions) in zip(asked, seen, groups, strict=True)
+            _folded(list(chain(*(next(rows) for _ in pieces))), row, completions, self.on, whole)
+            for pieces, row, (_, completions) in zip(asked, seen, groups, strict=True)
         ]
+
+    def _asked(self, group: Group, seen: Sequence[tuple[Completion, ...]]) -> list[Group]:
+        """The views of a group's completions, with the prompt that the model has read. One group, if they share it.
+
+        A verifier that compares completions gets that of the first. The parts of a composite see to that themselves.
+        """
+        if list(self.verifier.named_parts()):
+            everything = tuple(chain(*seen))
+            return [Group(group.example, everything)] if everything else []
+        pieces: list[tuple[Example, list[Completion]]] = []
+        for completion, some in zip(group.completions, seen, strict=True):
+            if not some:
+                continue
+            example = example_read(group.example, completion)
+            if not pieces or (pieces[-1][0].prompt != example.prompt and not self.verifier.compares_completions):
+                pieces.append((example, []))
+            pieces[-1][1].extend(some)
+        return [Group(example, tuple(some)) for example, some in pieces]
 
     def _adjust(self, score: Score) -> Score:
         if score.status in self.statuses:
@@ -286,6 +306,11 @@ def unscored_composite(part: Score, scores: tuple[Score, ...]) -> Score:
     """The score of a composite that needs ``part``, which is unscored."""
     why = f"{part.name}: {part.explanation or part.status}"
     return Score(None, part.status, gold=_first(score.gold for score in scores), explanation=why, parts=scores)
+
+
+def looks_at_turns(verifier: Verifier) -> bool:
+    """Whether a verifier, or one that it is composed of, reads the turns of an episode itself."""
+    return any(inner.reads_turns for inner in verifier.walk() if not list(inner.named_parts()))
 
 
 def clip(score: Score, bounds: tuple[float, float]) -> Score:

@@ -53,7 +53,7 @@ def play(
     completion = _play(loaded, examples[-1])
     score = _score(loaded, examples[-1], completion)
     _show("score", str(score))
-    if paid := [f"{sum(s.value for s in score.steps if s.end == turn.end):.4g}" for turn in completion.turns]:
+    if paid := [f"{sum(values):.4g}" for values in _by_turn(score, completion)]:
         print(f"step scores by turn: {', '.join(paid)}")
     if out is not None:
         write_new(out, json.dumps(_row(loaded, examples[-1], completion), ensure_ascii=False) + "\n")
@@ -85,7 +85,7 @@ def _play(task: Task, example: Example) -> Completion:
                 break
             episode.advance(turn_text)
             _show_answers(episode.turns[-1])
-            _show_turn_scores(_score(task, example, episode.completion()), episode.turns[-1].end)
+            _show_turn_scores(_score(task, example, episode.completion()), episode.completion())
         return episode.completion()
 
 
@@ -191,9 +191,20 @@ def _call_line(function: Mapping[str, Any]) -> str:
     return " ".join([f"/{function['name']}", *words])
 
 
-def _show_turn_scores(score: Score, end: int) -> None:
-    """The step scores of the turn that ends at ``end``, and the values of the parts if this were the end."""
-    steps = {part.name: [step.value for step in part.steps if step.end == end] for part in score.parts}
+def _by_turn(score: Score, completion: Completion) -> list[list[float]]:
+    """The step scores of each turn."""
+    from grpo_env.environments.turn_steps import turns_of_steps
+
+    values: list[list[float]] = [[] for _ in completion.turns]
+    steps = score.steps if completion.turns else ()
+    for step, number in zip(steps, turns_of_steps(completion.turns, steps), strict=True):
+        values[number].append(step.value)
+    return values
+
+
+def _show_turn_scores(score: Score, completion: Completion) -> None:
+    """The step scores of the last turn, and the values of the parts if this were the end."""
+    steps = {part.name: _by_turn(part, completion)[-1] for part in score.parts}
     this = ", ".join(f"{name} {sum(values):+.4g}" for name, values in steps.items() if values)
     now = ", ".join(f"{part.name} {part.value:.4g}" for part in score.parts if part.value is not None)
     print(f"--- scores ---\n{f'this turn: {this}; ' if this else ''}if it ended here: {now or 'unscored'}", flush=True)

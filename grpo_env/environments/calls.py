@@ -48,15 +48,18 @@ def response_parser(tokenizer: Any) -> ResponseParser | None:
     return tokenizer.parse_response if getattr(tokenizer, "response_schema", None) else None
 
 
-def spoken(text: str, reasoning: str | None) -> str:
-    """The text after its reasoning block, or nothing if that is not closed. ``reasoning`` is the tag of the block."""
+def spoken(text: str, reasoning: str | None, prefill: str = "") -> str:
+    """The text after its reasoning block, or nothing if that is not closed. ``reasoning`` is the tag of the block.
+
+    ``prefill`` precedes the text, and may open the block.
+    """
     if reasoning is None:
         return text
     opening, closing = f"<{reasoning}>", f"</{reasoning}>"
-    _, found, after = text.rpartition(closing)
-    after = after if found else text
-    before, opened, _ = after.partition(opening)
-    return before if opened else after
+    whole = prefill + text
+    start = whole.rfind(closing) + len(closing) if closing in whole else 0
+    end = whole.find(opening, start)
+    return whole[max(start, len(prefill)) : len(whole) if end < 0 else end]
 
 
 def call_text(name: str, arguments: Mapping[str, Any]) -> str:
@@ -80,12 +83,15 @@ def without_calls(text: str, reasoning: str | None) -> str:
     return (text[:start] + rest + text[start + len(said) :]).strip()
 
 
-def parse_calls(text: str, reasoning: str | None, parser: ResponseParser | None = None) -> list[WrittenCall]:
+def parse_calls(
+    text: str, reasoning: str | None, parser: ResponseParser | None = None, prefill: str = ""
+) -> list[WrittenCall]:
     """The calls in a turn's text, in the order they were written; those that cannot be read have a ``problem``.
 
+    ``reasoning`` and ``prefill`` as for ``spoken``; a ``parser`` finds the reasoning block by itself.
     At most ``MAX_CALLS``: one more is a problem, and the rest are left out.
     """
-    said = spoken(text, reasoning)
+    said = spoken(text, reasoning, prefill)
     calls = _by_schema(text, parser) if parser else _by_form(said)
     found: list[WrittenCall] = []
     for call in calls:

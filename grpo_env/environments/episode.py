@@ -79,7 +79,8 @@ class Episode:
     """``begin``, then ``advance`` with the text of each turn until ``ended``; then ``completion``.
 
     ``parser`` is the tokenizer's own parser of replies, if it has one (``calls.response_parser``). ``plain`` is applied
-    to all that the environment says (see ``control_tokens``). Nothing that a model writes raises. If the environment
+    to all that the environment says (see ``control_tokens``). ``prefill`` begins each turn of the model, and is no part
+    of its text. Nothing that a model writes raises. If the environment
     fails the episode ends, and its completion is unscored.
     """
 
@@ -88,6 +89,7 @@ class Episode:
     example: Example
     parser: ResponseParser | None = None
     plain: Callable[[str], str] = str
+    prefill: str = ""
     ended: bool = field(default=False, init=False)
     finish: Finish = field(default="unknown", init=False)
     turns: list[Turn] = field(default_factory=list, init=False)
@@ -124,8 +126,8 @@ class Episode:
         if finish == "length":
             self._end(turn, "length")
             return []
-        spelled = text if raw is None else raw
-        written = parse_calls(spelled, self.environment.reasoning, self.parser) if self.environment.tools else []
+        of, spelled = self.environment, text if raw is None else raw
+        written = parse_calls(spelled, of.reasoning, self.parser, self.prefill) if of.tools else []
         try:
             return self._run_calls(turn, written) if written else self._ask_partner(turn)
         except EnvironmentFailedError as error:
@@ -151,15 +153,13 @@ class Episode:
         if not self.ended:
             self._end_with(finish)
 
-    def completion(
-        self, *, num_tokens: int | None = None, token_ids: tuple[int, ...] | None = None, prefill: str = ""
-    ) -> Completion:
+    def completion(self, *, num_tokens: int | None = None, token_ids: tuple[int, ...] | None = None) -> Completion:
         """What verifiers score. ``token_ids`` are the sampled tokens of all turns, in order."""
         return Completion(
             text="".join(turn.text for turn in self.turns),
             finish=self.finish,
             num_tokens=num_tokens,
-            prefill=prefill,
+            prefill=self.prefill,
             token_ids=token_ids,
             turns=tuple(self.turns),
             environment=self._record(),
@@ -211,7 +211,7 @@ class Episode:
         late = False
         if self.environment.replies:
             try:
-                reply = self.process.reply(spoken(turn.text, self.environment.reasoning).strip())
+                reply = self.process.reply(spoken(turn.text, self.environment.reasoning, self.prefill).strip())
             except ToolRaisedError as error:  # of what the model said: no number, say
                 reply = f"Error: {error}"
             except LateError:

@@ -26,7 +26,7 @@ from grpo_env.formats.packed_example import COLUMN, Unpacker, pack
 from grpo_env.taskfile.schema import Split, VerifierSpec
 from grpo_env.taskfile.task import Task, load_task
 
-from .scoring import make_completion, refuse_groups, refuse_schedules, score_pairs
+from .scoring import make_completion, refuse_environments, refuse_groups, refuse_schedules, score_pairs
 
 _MESSAGES: dict[str, Any] = {
     "system": ChatMessageSystem,
@@ -44,7 +44,11 @@ def task_file(file: str, split: Split = "eval", limit: int | None = None, part: 
 
 
 def samples(task: Task, split: Split = "eval", limit: int | None = None) -> MemoryDataset:
-    """The examples of a split as Inspect samples, with their rows packed into the metadata."""
+    """The examples of a split as Inspect samples, with their rows packed into the metadata.
+
+    Raises ``UsageError`` for a task with an environment.
+    """
+    refuse_environments(task, "Inspect")
     return MemoryDataset([_sample(task, example) for example in task.examples(split, limit)], name=task.name)
 
 
@@ -64,10 +68,11 @@ def task_scorer(file: str, part: str | None = None) -> Scorer:
 
     The score's metadata has ``status``, the value of every part (``null`` if it is unscored) and ``steps``, the step
     scores as ``[start, end, value]``. Unscored completions are ``Score.unscored()``, which Inspect's metrics leave out.
-    Raises ``UsageError`` for an unknown part, and for a task that compares the completions of a group or whose weights
-    follow a schedule, since a scorer sees one epoch at a time.
+    Raises ``UsageError`` for an unknown part, for a task with an environment, and for one that compares the completions
+    of a group or whose weights follow a schedule, since a scorer sees one epoch at a time.
     """
     loaded = load_task(file)
+    refuse_environments(loaded, "Inspect")
     refuse_groups(loaded, "Inspect")
     refuse_schedules(loaded, "Inspect")
     names = ["total", *_names(loaded.spec.verifiers)]

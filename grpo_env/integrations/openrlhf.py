@@ -22,6 +22,7 @@ from grpo_env.formats.packed_example import Unpacker, is_packed, pack, prompt_to
 from grpo_env.integrations.scoring import (  # absolute: OpenRLHF loads this file without its package
     Pair,
     make_completion,
+    refuse_environments,
     refuse_groups,
     refuse_schedules,
     score_pairs,
@@ -45,10 +46,11 @@ class RewardFunc:
     OpenRLHF cannot express a completion without a reward: NaN would reach the weights. Such a completion raises
     ``UsageError``, which OpenRLHF logs before it stops because of the missing reward, unless ``unscored`` is a reward
     to give instead. Raises ``UsageError`` for a task that compares the completions of a group or whose weights follow
-    a schedule: OpenRLHF passes neither the group nor the step.
+    a schedule: OpenRLHF passes neither the group nor the step. Also for a task with an environment.
     """
 
     def __init__(self, task: Task, unscored: float | None = None) -> None:
+        refuse_environments(task, "OpenRLHF")
         refuse_groups(task, "OpenRLHF")
         refuse_schedules(task, "OpenRLHF")
         self.task, self.unscored, self._unpack = task, unscored, Unpacker(task)
@@ -106,8 +108,9 @@ class RewardFunc:
 def rows(task: Task, split: Split) -> Iterator[dict[str, Any]]:
     """A split as OpenRLHF reads it, with ``--data.input_key prompt --data.label_key label``.
 
-    Chat prompts need ``--data.apply_chat_template``.
+    Chat prompts need ``--data.apply_chat_template``. Raises ``UsageError`` for a task with an environment.
     """
+    refuse_environments(task, "OpenRLHF")
     for example in task.examples(split):
         yield {"prompt": prompt_to_send(task, example), "label": pack(example)}
 

@@ -69,6 +69,14 @@ def refuse_groups(task: Task, caller: str) -> None:
         )
 
 
+def refuse_environments(task: Task, caller: str) -> None:
+    """For a caller that does not play episodes. Raises ``UsageError`` if the task has an environment."""
+    if task.spec.environment is not None:
+        raise UsageError(
+            f"task {task.name}: it has an environment, whose episodes are not played by {caller}; TRL and verifiers do"
+        )
+
+
 def refuse_schedules(task: Task, caller: str) -> None:
     """For a caller that does not pass the training step. Raises ``UsageError`` if the task's weights depend on it."""
     if task.verifier.at(0) != task.verifier.at(2**53):

@@ -6,7 +6,8 @@ the reward functions. States and failures are only known to the environment, so 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
 from typing import Any, NamedTuple
@@ -41,7 +42,7 @@ def environment_factory(task: Task) -> type[Any]:
     if environment.replies:
         raise UsageError(f"{task.source}: environment: TRL has only tools, and this environment has a method reply")
     user_class = load_environment(environment.use, environment.folder, task.source)
-    tools = {name: _tool(name, method) for name, method in tools_of(user_class).items()}
+    tools = {name: _tool(user_class, name) for name in tools_of(user_class)}
     return type(
         user_class.__name__, (RecordedEnvironment,), {"_class": user_class, "_environment": environment, **tools}
     )
@@ -74,13 +75,13 @@ class RecordedEnvironment:
             return None
         return None if added is None else told
 
-    def _call(self, name: str, method: Callable[..., Any], arguments: Mapping[str, Any]) -> str:
+    def _call(self, name: str, arguments: Mapping[str, Any]) -> str:
         problem: CallProblem = "raised"
         try:
             if why := wrong_arguments(self._environment.tools, name, arguments):
                 problem = "wrong_arguments"
                 raise UsageError(why)  # TRL tells the model
-            text = result_text(method(self._object, **arguments), self._environment.max_result_chars)
+            text = result_text(getattr(self._object, name)(**arguments), self._environment.max_result_chars)
             problem = ""
         finally:
             self._calls.append(_Logged(problem, state_of(self._object)))
@@ -91,7 +92,7 @@ class RecordedEnvironment:
         self._ask_reward()
         completion = make_completion(task, chat, tools=self._environment.tools)
         turns = completion.turns or (_only_turn(completion),)
-        return replace(completion, turns=tuple(self._with_log(turns)), environment=self._record)
+        return replace(completion, turns=tuple(self._with_log(turns, _passed_on(chat))), environment=self._record)
 
     def _ask_reward(self) -> None:
         if self._asked or self._record.failure or not self._environment.rewards:
@@ -102,16 +103,18 @@ class RecordedEnvironment:
         except Exception as error:  # of the user's class
             self._record = self._record._replace(failure=f"get_reward raised {_message(error)}")
 
-    def _with_log(self, turns: Sequence[Turn]) -> list[Turn]:
-        """TRL runs the calls of known tools in order, so that the n-th of them is the n-th of the log."""
+    def _with_log(self, turns: Sequence[Turn], passed_on: Iterator[bool]) -> list[Turn]:
+        """TRL runs the calls of known tools in order, so that the n-th that it passed on is the n-th of the log."""
         names = {tool["function"]["name"] for tool in self._environment.tools}
         log, state, result = iter(self._calls), self._record.state, []
         for turn in turns:
             results: list[Result] = []
             for call, told in zip(turn.calls, turn.results, strict=True):
-                logged = next(log, None) if call.name in names else None
+                passed = next(passed_on, True)
+                logged = next(log, None) if call.name in names and passed else None
                 state = logged.state if logged else state
-                results.append(told._replace(problem=logged.problem) if logged else told)
+                problem = logged.problem if logged else told.problem or ("" if passed else "wrong_arguments")
+                results.append(told._replace(problem=problem))
             result.append(replace(turn, results=tuple(results), state=state))
         return result
 
@@ -126,11 +129,24 @@ def completion_of(task: Task, environment: Any, chat: Any) -> Completion:
     return environment._completion(task, chat)
 
 
-def _tool(name: str, method: Callable[..., Any]) -> Callable[..., str]:
-    @wraps(method)
-    def tool(self: RecordedEnvironment, **arguments: Any) -> str:
-        return self._call(name, method, arguments)
+def _passed_on(chat: Sequence[Mapping[str, Any]]) -> Iterator[bool]:
+    """Whether TRL passed on each call: it fails for arguments that are a text, before it calls the tool."""
+    for message in chat:
+        for call in message.get("tool_calls") or ():
+            yield isinstance(call["function"]["arguments"], Mapping)
 
+
+def _tool(cls: type[Any], name: str) -> Callable[..., str]:
+    """A method of ``RecordedEnvironment`` that is described as that of ``cls``, which may be static."""
+    method = getattr(cls, name)
+
+    @wraps(method)
+    def tool(self: RecordedEnvironment, /, **arguments: Any) -> str:
+        return self._call(name, arguments)
+
+    if isinstance(inspect.getattr_static(cls, name), staticmethod | classmethod):
+        own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+        tool.__signature__ = inspect.Signature([own, *inspect.signature(method).parameters.values()])  # type: ignore[attr-defined]
     return tool
 
 

@@ -152,7 +152,7 @@ async def _play(file: str, packed: str, trace: vf.Trace, endpoint: _Endpoint) ->
     environment = await asyncio.to_thread(EnvironmentClass.of_task, task)
     failed = ""
     with environment.process() as process:
-        episode = Episode(environment, process, Unpacker(task)(packed, file))
+        episode = Episode(environment, process, Unpacker(task)(packed, file), prefill=task.format.prefill)
         messages: list[Any] = await asyncio.to_thread(episode.begin)
         while not episode.ended:
             reply = await endpoint.ask(messages, environment.tools)
@@ -177,11 +177,9 @@ def _advance(episode: Episode, choice: Mapping[str, Any], task: Task) -> list[An
     calls = message.get("tool_calls") or []
     episode.parser = (lambda text: message) if calls else None
     told = episode.advance(completion.text, completion.finish if completion.finish == "length" else "stop")
-    ids = iter(call["id"] for call in calls)
-    return [
-        message,
-        *({**other, **({"tool_call_id": next(ids)} if calls else {})} for other in told[: len(calls) or 1]),
-    ]
+    if calls:  # of more than there may be, the rest has no result
+        told = [{**other, "tool_call_id": call["id"]} for other, call in zip(told, calls, strict=False)]
+    return [message, *told]
 
 
 @cache
@@ -204,7 +202,9 @@ def _completion(task: Task, trace: vf.Trace) -> Completion:
         turns, record = episode_of(recorded, recorded["text"])
         usages = [call.usage for call in trace.calls if not call.error]
         tokens = sum(usage.completion_tokens for usage in usages if usage) if usages and all(usages) else None
-        return Completion(recorded["text"], recorded["finish_reason"], tokens, turns=turns, environment=record)
+        completion = make_completion(task, recorded["text"])
+        more = {"finish": recorded["finish_reason"], "num_tokens": tokens, "turns": turns, "environment": record}
+        return replace(completion, **more)
     messages = trace.assistant_messages
     if not messages:
         return make_completion(task, "")

@@ -20,15 +20,24 @@ from grpo_env.scoring.columns import as_text
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task, load_task
 
-from .scoring import Pair, make_completion, refuse_groups, refuse_schedules, score_pairs, value_or
+from .scoring import (
+    Pair,
+    make_completion,
+    refuse_environments,
+    refuse_groups,
+    refuse_schedules,
+    score_pairs,
+    value_or,
+)
 
 Row = tuple[str, str, Any, Mapping[str, Any] | None]  # task, completion, gold answer, extra_info
 
 
 class TaskScorer:
-    """Scores verl's rows by a task. Raises ``UsageError`` for a task whose weights follow a schedule."""
+    """Scores verl's rows by a task. Raises ``UsageError`` for a task with an environment, or a schedule of weights."""
 
     def __init__(self, task: Task) -> None:
+        refuse_environments(task, "verl")
         refuse_schedules(task, "verl")
         self.task, self._unpack = task, Unpacker(task)
 
@@ -93,7 +102,11 @@ def compute_scores(
 
 
 def rows(task: Task, split: Split) -> Iterator[dict[str, Any]]:
-    """A split as verl reads it. Raises ``UsageError`` for text prompts, since verl applies a chat template."""
+    """A split as verl reads it. Raises ``UsageError`` for text prompts, since verl applies a chat template.
+
+    Also for a task with an environment.
+    """
+    refuse_environments(task, "verl")
     for index, example in enumerate(task.examples(split)):
         if isinstance(example.prompt, str):
             raise UsageError(f"{task.source}: prompt.text: verl's data sets contain chats; use prompt.user")

@@ -33,7 +33,7 @@ def conversation(turns: Sequence[Turn]) -> list[dict[str, Any]]:
     """Messages for a chat template, which writes the calls itself: they are cut out of the texts.
 
     A turn with a call that cannot be read stays as it was written, because no template could write it. What followed
-    the last turn is left out.
+    the last turn is left out. Raises ``ValueError`` unless ``has_calls_in_text``.
     """
     messages: list[dict[str, Any]] = []
     for number, turn in enumerate(turns, start=1):
@@ -41,9 +41,28 @@ def conversation(turns: Sequence[Turn]) -> list[dict[str, Any]]:
         if any(not call.name for call in turn.calls):
             said.pop("tool_calls")
         elif turn.calls:
-            said["content"] = without_calls(turn.text, _reasoning_tag(turn))
+            said["content"] = _without_calls(turn)
         messages += [said, *(told if number < len(turns) else ())]
     return messages
+
+
+def has_calls_in_text(turns: Sequence[Turn]) -> bool:
+    """Whether all calls of the turns can be found in their texts, to be cut out.
+
+    Not those that begin with a special token, which is no part of a text, and of forms that only a tokenizer knows.
+    """
+    try:
+        conversation(turns)
+    except ValueError:
+        return False
+    return True
+
+
+def _without_calls(turn: Turn) -> str:
+    rest = without_calls(turn.text, _reasoning_tag(turn))
+    if rest == turn.text.strip():
+        raise ValueError("the calls of a turn are not in its text")
+    return rest
 
 
 def _reasoning_tag(turn: Turn) -> str:

@@ -19,7 +19,7 @@ def prompt_read(example: Example, completion: Completion) -> str | list[dict[str
     if isinstance(example.prompt, str):
         return example.prompt
     record = completion.environment
-    return [message._asdict() for message in (record.add_to(example.prompt) if record else example.prompt)]
+    return [message._asdict() for message in (record.add_once_to(example.prompt) if record else example.prompt)]
 
 
 def score_row(

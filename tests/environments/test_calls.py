@@ -1,10 +1,11 @@
 """Tool calls in texts, as the chat templates of the families write them."""
 
 import math
+from itertools import product
 
 import pytest
 
-from grpo_env.environments.calls import MAX_CALL, MAX_CALLS, parse_calls
+from grpo_env.environments.calls import MAX_CALL, MAX_CALLS, parse_calls, spoken
 from grpo_env.environments.tools import wrong_arguments
 
 TEA = ("price", {"item": "tea"})
@@ -103,6 +104,24 @@ PARAMETERS = {"properties": {"l": NUMBERS, "d": {"type": "object", "additionalPr
 )
 def test_a_wrong_argument_is_described_by_the_value_that_does_not_fit(arguments, problem):
     assert wrong_arguments([{"function": {"name": "f", "parameters": PARAMETERS}}], "f", arguments) == problem
+
+
+def test_a_prefill_may_open_the_thoughts():
+    assert parse_calls(f"Perhaps {HERMES}", "think", prefill="<think>\n") == []
+    assert len(parse_calls(f"Surely.</think>{HERMES}", "think", prefill="<think>\n")) == 1
+    assert len(parse_calls(HERMES, "think", prefill="Now:")) == 1
+
+
+@pytest.mark.parametrize("prefill", ["", "<t>", "<t>x</t>", "x", "<t>x</t>y<t>"])
+def test_what_is_spoken_is_what_a_reader_sees_outside_of_the_last_block(prefill):
+    for parts in (parts for count in range(6) for parts in product(["a", "<t>", "</t>"], repeat=count)):
+        text, seen, inside = "".join(parts), "", False
+        whole = prefill + text
+        at = whole.rfind("</t>") + 4 if "</t>" in whole else 0
+        for place in range(at, len(whole)):
+            inside = inside or whole.startswith("<t>", place)
+            seen += whole[place] if not inside and place >= len(prefill) else ""
+        assert spoken(text, "t", prefill) == seen, parts
 
 
 def test_the_calls_of_a_turn_are_bounded():

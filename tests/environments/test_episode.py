@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from grpo_env.core import Completion, Example, Message, Turn, score_one
+from grpo_env.core import Completion, Example, Group, Message, Turn, score_groups, score_one
 from grpo_env.environments.episode import EnvironmentClass, Episode, check_template, messages_of
 from grpo_env.errors import UsageError
 from grpo_env.files.reader import Line
@@ -21,12 +21,13 @@ HERE = Path(__file__).parent
 STOCK = {"tea": 3.0, "rice": 4.0}
 
 
-def a_task(cls="Till", verifiers=None, **environment):
+def a_task(cls="Till", verifiers=None, format=None, **environment):
     data = {
         "version": 1,
         "task": "till",
         "dataset": {"path": "orders.jsonl", "answer": "7"},
         "prompt": {"user": "What is the total?"},
+        "format": format or {},
         "environment": {"use": f"till.py:{cls}", **environment},
         "verifiers": verifiers or {"environment_reward": {}},
         "metric": next(iter(verifiers or {"environment_reward": {}})),
@@ -44,7 +45,8 @@ def play(task, texts, info=None, finish="stop"):
     told = []
     with environment.process() as process:
         prompt = (Message("user", "What is the total?"),)
-        episode = Episode(environment, process, Example("0", prompt, "7", info or {"stock": STOCK}))
+        example = Example("0", prompt, "7", info or {"stock": STOCK})
+        episode = Episode(environment, process, example, prefill=task.format.prefill)
         told.append(episode.begin())
         for text in texts:
             if episode.ended:
@@ -240,8 +242,42 @@ def test_what_reset_adds_is_recorded_and_stands_once_in_the_prompt():
     prompt = (Message("system", "s"), Message("user", "What?"))
     read = completion.environment.add_to(prompt)
     assert read == (Message("system", "s"), Message("user", "What? It is from 1 to 9."))
-    assert completion.environment.add_to(read) == read
-    assert completion.environment.add_to(prompt[:1]) == (*prompt[:1], Message("user", " It is from 1 to 9."))
+    assert completion.environment.add_once_to(read) == read
+    assert completion.environment.add_once_to(prompt) == read
+    assert completion.environment.add_once_to(prompt[:1]) == (*prompt[:1], Message("user", " It is from 1 to 9."))
+
+
+def test_what_reset_adds_is_added_also_to_a_prompt_that_ends_with_it():
+    _, told = play(a_task("Echo"), [], {"said": "total?"})
+    assert told[0] == [{"role": "user", "content": "What is the total?total?"}]
+
+
+def test_verifiers_see_the_prompt_with_what_each_episode_was_told():
+    verifiers = {
+        "asked": {"use": "till.py:Asked", "on": "each"},
+        "outer": {"use": "any_of", "of": {"inner": {"use": "till.py:Asked"}}},
+        "votes": {"use": "till.py:Votes"},
+        "others": {"use": "any_of", "of": {"inner votes": {"use": "till.py:Votes"}, "first": {"use": "till.py:Asked"}}},
+    }
+    task, prompt = a_task("Echo", verifiers), (Message("user", "What is the total?"),)
+    said = ["no. 1", "no. 2", "no. 2"]
+    played = [play(task, ["no. 2"] * 3, {"said": text})[0] for text in said]
+    failed = play(task, ["7"], {"said": 7})[0]
+    ((_, *rows),) = score_groups(task.verifier, [Group(Example("0", prompt), (failed, *played))])
+    assert [[score.part(name).value for name in ("asked", "outer", "votes", "others", "first")] for score in rows] == [
+        [float(text == "no. 2")] * 2 + [3.0, 3.0, float(text == "no. 2")] for text in said
+    ]
+
+
+def test_calls_in_thoughts_that_the_prefill_opened_are_not_run_and_a_partner_does_not_read_them():
+    prefill = {"reasoning": "think", "prefill": "<think>\n"}
+    tea = call("price", item="tea")
+    completion, _ = play(a_task(format=prefill), [f"Perhaps {tea}"])
+    assert (completion.turns[0].calls, completion.finish, completion.environment.reward) == ((), "stop", 0.0)
+    completion, _ = play(a_task(format=prefill), [f"Surely.</think>{tea}", "Perhaps 7"])
+    assert [len(turn.calls) for turn in completion.turns] == [1, 0]
+    completion, _ = play(a_task("Echo", format=prefill), ["a</think> b ", "c"], {"said": ""})
+    assert [turn.reply for turn in completion.turns] == ["'b'", "''"]
 
 
 def test_a_state_that_is_too_large_counts_as_nothing_and_says_so():
@@ -256,6 +292,10 @@ def test_a_state_that_is_too_large_counts_as_nothing_and_says_so():
 def test_other_bad_input(monkeypatch):
     with pytest.raises(UsageError, match=r"environment.max_turns.*500"):
         a_task(max_turns=1000)
+    for name, options in {"turns": {"most": 5}, "tool_calls": {}, "any_of": {"of": {"environment_reward": {}}}}.items():
+        with pytest.raises(UsageError, match=rf"till.yaml: verifier '{name}': on: state: it reads turns, not states"):
+            a_task(verifiers={name: {**options, "on": "state"}})
+    a_task(verifiers={"any_of": {"of": {"pattern": {"pattern": "x"}}, "on": "state"}})
     environment = EnvironmentClass.of_task(a_task())
     with pytest.raises(UsageError, match="does not mention tools"):
         check_template("{{ messages }}", environment, "gpt2")

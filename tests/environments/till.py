@@ -6,7 +6,7 @@ import subprocess
 import time
 from dataclasses import dataclass
 
-from grpo_env import Completion, Example, Score, Verifier
+from grpo_env import Completion, Example, GroupVerifier, Score, Verifier
 
 
 class Till:
@@ -95,6 +95,40 @@ class Higher:
         return None if guess == self._number else "higher" if guess < self._number else "lower"
 
 
+class Echo:
+    """Says what the row says, and then what it hears, twice."""
+
+    def reset(self, said: str, **row) -> str:
+        self.heard = 0
+        return said
+
+    def reply(self, text: str) -> str | None:
+        self.heard += 1
+        return repr(text) if self.heard < 3 else None
+
+
+class Static:
+    def reset(self, **row): ...
+
+    @staticmethod
+    def twice(text: str) -> str:
+        """Say it twice.
+
+        Args:
+            text: what.
+        """
+        return text * 2
+
+    @classmethod
+    def name(cls, text: str) -> str:
+        """Say it after the name of the class.
+
+        Args:
+            text: what.
+        """
+        return f"{cls.__name__} {text}"
+
+
 class NoReset:
     def price(self, item: str) -> float:
         """Price."""
@@ -134,6 +168,22 @@ class Stocked(Verifier):
     def __call__(self, example: Example, completion: Completion) -> Score:
         state = json.loads(completion.text)
         return Score(len(set(state["seen"]) & set(state["stock"])) / len(state["stock"]))
+
+
+@dataclass(frozen=True)
+class Asked(Verifier):
+    """Whether the prompt ends with what the model says."""
+
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        return Score(float(example.prompt[-1].content.endswith(completion.text)))
+
+
+@dataclass(frozen=True)
+class Votes(GroupVerifier):
+    """The size of the group, if the prompt has what the environment says first."""
+
+    def group(self, example, completions):
+        return [Score(len(completions) * float("no. 1" in example.prompt[-1].content)) for _ in completions]
 
 
 @dataclass(frozen=True)

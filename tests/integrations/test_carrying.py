@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grpo_env import Completion, Example, GroupVerifier, Score, Verifier
+from grpo_env import Completion, Example, GroupVerifier, Score, Verifier, load_task
 from grpo_env.errors import UsageError
 from grpo_env.formats.packed_example import Unpacker, is_packed, pack
+from grpo_env.integrations import openrlhf, verl
 from grpo_env.integrations.scoring import make_completion, refuse_groups, score_pairs
 from grpo_env.taskfile.task import Task, make_task
 
@@ -83,6 +84,16 @@ def test_adjacent_pairs_of_one_example_are_a_group(plain):
     assert not plain.scores_groups
     with pytest.raises(UsageError, match="compares the completions of a group, but verl"):
         refuse_groups(task, "verl")
+
+
+def test_trainers_that_play_no_episodes_refuse_tasks_with_an_environment():
+    till = load_task("till")
+    for use in (verl.TaskScorer, lambda task: next(verl.rows(task, "eval"))):
+        with pytest.raises(UsageError, match="task till: it has an environment, whose episodes are not played by verl"):
+            use(till)
+    for use in (openrlhf.RewardFunc, lambda task: next(openrlhf.rows(task, "eval"))):
+        with pytest.raises(UsageError, match="not played by OpenRLHF; TRL and verifiers do"):
+            use(till)
 
 
 def test_packed_examples_get_the_scores_of_the_task(task, cases):

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from grpo_env.errors import UsageError
-from grpo_env.taskfile.task import make_task
+from grpo_env.taskfile.task import load_task, make_task
 
 inspect = pytest.importorskip("inspect_ai", reason="inspect-ai is not installed (make test-integrations)")
 
@@ -119,7 +119,7 @@ def test_unscored_completions_are_left_out_of_the_metrics(tmp_path, task, cases)
     assert (result.scored_samples, result.unscored_samples) == (0, 2)
 
 
-def test_groups_and_schedules_and_unknown_parts_are_refused(tmp_path, task, cases):
+def test_groups_and_schedules_and_environments_and_unknown_parts_are_refused(tmp_path, task, cases):
     spec = task.resolved()
     for name, options in {
         "diversity": {},
@@ -129,6 +129,9 @@ def test_groups_and_schedules_and_unknown_parts_are_refused(tmp_path, task, case
         path.write_text(yaml.safe_dump({**spec, "verifiers": {**spec["verifiers"], name: options}}))
         with pytest.raises(UsageError, match="Inspect"):
             task_scorer(str(path))
+    for use in (task_scorer, lambda name: samples(load_task(name))):
+        with pytest.raises(UsageError, match="an environment, whose episodes are not played by Inspect"):
+            use("till")
     with pytest.raises(UsageError, match="did you mean 'accuracy'"):
         task_scorer("arithmetic", part="acuracy")
 

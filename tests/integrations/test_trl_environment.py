@@ -46,15 +46,18 @@ def call(**arguments):
     return f"<tool_call>\n{json.dumps({'name': 'price', 'arguments': arguments})}\n</tool_call>"
 
 
-# By rollout, the texts of its turns: both prices and the answer; a wrong argument; an unknown tool; nothing.
+# By rollout, the texts of its turns: both prices and the answer; a wrong argument; an unknown tool; nothing; an
+# argument that each method has already.
 SCRIPTS = [
     [call(item="tea") + "\n" + call(item="rice"), "<answer>7</answer>"],
     [call(goods="tea"), call(item="tea"), "<answer>7</answer>"],
     [call(item="tea").replace("price", "buy"), call(item="bread"), "<answer>8</answer>"],
     ["<answer>7</answer>"],
+    [call(self="rice"), call(item="rice"), "<answer>7</answer>"],
 ]
 # accuracy + tool_calls / 2 + reward / 4 + state / 8, by hand.
 REWARDS = [1 + 0.5 + 0.25 + 0.125, 1 + 0.25 + 0.125 + 0.0625, 0 + 0.25 + 0 + 0, 1 + 0 + 0 + 0]
+REWARDS.append(REWARDS[1])
 
 
 @pytest.fixture
@@ -90,7 +93,7 @@ def trainer_of(trl, task, folder):
             return [tokenizer(f"{text}<|im_end|>", add_special_tokens=False)["input_ids"] for text in texts], None
 
     functions = adapter.reward_funcs(task)
-    settings = {"max_steps": 1, "per_device_train_batch_size": 4, "num_generations": 4, "max_completion_length": 4000}
+    settings = {"max_steps": 1, "per_device_train_batch_size": 5, "num_generations": 5, "max_completion_length": 4000}
     settings |= {"bf16": False, "use_cpu": True, "report_to": "none", "save_strategy": "no", "log_completions": True}
     settings |= {"logging_steps": 1, "learning_rate": 1e-3, "disable_tqdm": True}
     return Scripted(
@@ -115,8 +118,10 @@ def test_a_step_of_the_trainer_has_the_rewards_of_the_task_and_its_log_is_scored
     assert [row["till"] for row in rows] == pytest.approx(REWARDS)
     episodes = [json.loads(row["grpo_env/episode"]) for row in rows]
     problems = [[result["problem"] for turn in e["turns"] for result in turn["results"]] for e in episodes]
-    assert problems == [["", ""], ["wrong_arguments", ""], ["unknown_tool", "raised"], []]
-    assert [turn["state"]["seen"] for turn in episodes[1]["turns"]] == [[], ["tea"], ["tea"]]
+    wrong = ["wrong_arguments", ""]
+    assert problems == [["", ""], wrong, ["unknown_tool", "raised"], [], wrong]
+    for number, seen in {1: ["tea"], 4: ["rice"]}.items():
+        assert [turn["state"]["seen"] for turn in episodes[number]["turns"]] == [[], seen, seen]
 
     # The file has all that was known, so that a changed task is compared on the same episodes.
     spec = task.spec.model_dump(mode="json", exclude_unset=True)
@@ -137,10 +142,10 @@ def test_a_step_of_the_trainer_has_the_rewards_of_the_task_and_its_log_is_scored
     done = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, timeout=300)
     assert done.returncode == 1  # without states, no completion has a total
     foreign = [record.row for record in read_records(tmp_path / "plain.jsonl")]
-    assert [row["parts"]["stocked"]["status"] for row in foreign] == ["not_applicable"] * 4
+    assert [row["parts"]["stocked"]["status"] for row in foreign] == ["not_applicable"] * 5
     for name in ("accuracy", "tool_calls"):
         assert [row["parts"][name]["value"] for row in foreign] == [row["parts"][name]["value"] for row in scores]
-    assert [len(row.get("turns", [0])) for row in foreign] == [2, 3, 3, 1]
+    assert [len(row.get("turns", [0])) for row in foreign] == [2, 3, 3, 1, 3]
 
 
 def test_an_environment_that_does_not_record_is_refused(tmp_path, monkeypatch):
@@ -161,6 +166,36 @@ def test_the_class_has_the_tools_of_the_task_and_a_fresh_object_for_each_episode
         assert environment._object.seen == ["tea"]
     with pytest.raises(UsageError, match="has a method reply"):
         adapter.environment_factory(a_task(tmp_path, "Higher", turns={"most": 4}))
+
+
+def test_a_call_that_trl_could_not_pass_on_is_not_in_the_log(tmp_path, monkeypatch):
+    """TRL calls ``tool(**arguments)``, which fails if they are a text, and tells the model so."""
+    monkeypatch.syspath_prepend(HERE)
+    task = a_task(tmp_path)
+    environment = adapter.environment_factory(task)()
+    environment.reset(stock=STOCK)
+    arguments = ['{"item": "rice"}', {"item": "rice"}]
+    chat = []
+    for given, told in zip(arguments, ["{'error': 'argument after ** must be a mapping'}", None], strict=True):
+        function = {"name": "price", "arguments": given}
+        chat.append({"role": "assistant", "content": "", "tool_calls": [{"type": "function", "function": function}]})
+        chat.append({"role": "tool", "name": "price", "content": told or environment.price(**given)})
+    chat.append({"role": "assistant", "content": "<answer>7</answer>"})
+    first, second, _ = environment._completion(task, chat).turns
+    assert [turn.results[0].problem for turn in (first, second)] == ["wrong_arguments", ""]
+    assert [turn.state["seen"] for turn in (first, second)] == [[], ["rice"]]
+
+
+def test_static_methods_are_tools_as_elsewhere(tmp_path, monkeypatch):
+    from transformers.utils import get_json_schema
+
+    monkeypatch.syspath_prepend(HERE)
+    environment = adapter.environment_factory(a_task(tmp_path, "Static", accuracy={}))()
+    environment.reset()
+    for tool in (environment.twice, environment.name):
+        described = get_json_schema(tool)["function"]["parameters"]
+        assert (list(described["properties"]), described["required"]) == (["text"], ["text"])
+        assert tool(text="ab") == {"twice": "abab", "name": "Static ab"}[tool.__name__]
 
 
 def test_a_reset_that_fails_leaves_the_episode_unscored(tmp_path, monkeypatch):

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from grpo_env.core import score_one
+from grpo_env.environments.calls import call_text
 from grpo_env.files.reader import read_records
 from grpo_env.formats.detect import detect_format
 from grpo_env.scoring.reader import RowReader
@@ -24,7 +25,7 @@ if not list(distributions(name="verifiers")):
     pytest.skip("verifiers is not installed (make test-integrations)", allow_module_level=True)
 
 TILL = Path(__file__).parents[1] / "environments/till.py"
-ROWS = [{"question": f"{n} teas?", "stock": {"tea": 3, "rice": 4}, "total": str(3 * n)} for n in (1, 2, 3)]
+ROWS = [{"question": f"{n} teas?", "stock": {"tea": 3, "rice": 4}, "total": str(3 * n)} for n in (1, 2, 3, 4)]
 TASK = {
     "version": 1,
     "task": "till",
@@ -50,13 +51,17 @@ def call(id, **arguments):
     return {"id": id, "type": "function", "function": {"name": "price", "arguments": json.dumps(arguments)}}
 
 
-# Both prices in one turn, then the answer; a wrong argument, then the answer in the text; calls until no turn is left.
+BOTH = "".join(call_text("price", {"item": item}) for item in ("tea", "rice"))
+# Both prices in one turn, then the answer; a wrong argument, then the answer in the text; calls until no turn is left;
+# a server that leaves calls in the text.
 SCRIPTS = {
     "1 teas?": [[call("x1", item="tea"), call("x2", item="rice")], "<answer>3</answer>"],
     "2 teas?": [[call("y1", goods="tea")], "<answer>5</answer>"],
     "3 teas?": [[call("z1", item="tea")], [call("z2", item="tea")], [call("z3", item="tea")], "never"],
+    "4 teas?": [BOTH, "<answer>12</answer>"],
 }
-TOTALS = {"1 teas?": 1 + 0.5 + 0.25 + 0.125, "2 teas?": 0, "3 teas?": 0 + 0.5 + 0.125 + 0.0625}
+ALL = 1 + 0.5 + 0.25 + 0.125
+TOTALS = {"1 teas?": ALL, "2 teas?": 0, "3 teas?": 0 + 0.5 + 0.125 + 0.0625, "4 teas?": ALL}
 
 
 @contextmanager
@@ -97,7 +102,7 @@ def test_vf_eval_plays_the_environment_and_saves_episodes_that_are_scored_again(
     with client(asked) as served:
         done, traces, file = vf_eval(tmp_path, task, served, 1)
     assert done.returncode == 0, done.stderr
-    assert [trace["ok"] for trace in traces] == [True] * 3, [trace["errors"] for trace in traces]
+    assert [trace["ok"] for trace in traces] == [True] * 4, [trace["errors"] for trace in traces]
     rewards = {trace["task"]["data"]["id"]: trace["rewards"]["total"]["score"] for trace in traces}
     assert rewards == pytest.approx(TOTALS)
     assert {tool["function"]["name"] for request in asked for tool in request["tools"]} == {"price"}
@@ -108,6 +113,8 @@ def test_vf_eval_plays_the_environment_and_saves_episodes_that_are_scored_again(
         "y1": "Error: the argument item is missing",
         "z1": "3",
         "z2": "3",
+        "call00001": "3",
+        "call00002": "4",
     }
 
     # The traces have turns and states.
@@ -130,4 +137,4 @@ def test_vf_eval_plays_the_environment_and_saves_episodes_that_are_scored_again(
         row = reader.read(record)
         score = score_one(task.verifier, row.example, row.completions[0])
         assert score.part("stocked").status == "not_applicable"
-        assert score.part("tool_calls").value == {"1": 1, "2": 0, "3": 1}[row.id[0]]
+        assert score.part("tool_calls").value == {"1": 1, "2": 0, "3": 1, "4": 1}[row.id[0]]

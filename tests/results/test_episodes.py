@@ -67,6 +67,25 @@ def test_a_call_that_no_template_can_write_stays_in_the_text(episode):
     assert "tools" not in row
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[{"name": "price", "arguments": {"item": "tea"}}]',  # [TOOL_CALLS] is a special token, which texts have not
+        'Let me see. price{"item": "tea"}',
+        "<function=price><parameter=item>tea</parameter></function>",  # by a tokenizer's own response schema
+    ],
+)
+def test_calls_that_are_not_found_in_the_text_are_not_written_twice(episode, text):
+    first = Turn(text, turns()[0].calls, turns()[0].results, "stop", 0, len(text))
+    last = Turn("It is 3.", finish="stop", start=len(text), end=len(text) + 8)
+    rows = [episode(0, 1, of=(first, last)), episode(1, 0)]
+    for kind in ("sft", "dpo"):
+        summary = ExportSummary()
+        assert list(export(rows, make_kind(kind, {}), summary)) == []
+        assert summary.left_out["episodes whose calls cannot be told from their texts"] == 1
+    assert len(list(export(rows, make_kind("prm", {}), ExportSummary()))) == 2
+
+
 def test_pairs_are_conversations_and_the_same_text_with_other_results_is_no_duplicate(episode):
     other = turns()
     other = (Turn.from_dict({**other[0].to_dict(), "results": [Result("c1", "4", "")._asdict()]}), other[1])

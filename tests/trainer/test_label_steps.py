@@ -244,6 +244,17 @@ def test_rows_of_one_id_are_judged_by_their_own_answers(gold: Chain, tmp_path: P
     assert (last_a, last_b, c) == (1, 0, [0, 0, 0])
 
 
+def test_a_prefill_in_the_text_is_read_once(chain: Chain, tmp_path: Path) -> None:
+    """The same completion with and without the prefill, as servers return it, has the same steps and labels."""
+    task = load_task(chain.task.source, {"format.prefill": "b\n"})
+    rows = [{"id": "0", "prompt": "a", "completion": text} for text in ("a\nb\na", "b\na\nb\na")]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    bare, whole = labeled(chain._replace(task=task), tmp_path / "in.jsonl", tmp_path / "out.jsonl", rollouts=8)
+    assert bare["labels"] == whole["labels"]
+    steps = [[(step["start"], step["end"]) for step in row["parts"]["rollouts"]["steps"]] for row in (bare, whole)]
+    assert steps == [[(0, 1), (2, 3), (4, 5)], [(2, 3), (4, 5), (6, 7)]]
+
+
 def test_rows_without_a_usable_gold_answer_are_skipped_as_by_score(gold: Chain, tmp_path: Path) -> None:
     console = Console(record=True, width=200)
     file, out = gold_rows(tmp_path / "in.jsonl", "a??"), tmp_path / "steps.jsonl"

@@ -279,7 +279,8 @@ def _labeled(
     of_all, tokens = labels.of(policy, pairs, [None if value is None else value >= 1 for value in verdicts])
     found, lines, counts = iter(of_all), [], Counter(tokens=tokens)
     for (row, rollouts), of_row in zip(readable, scores, strict=True):
-        steps = [next(found) for _ in rollouts]
+        pairs_of_row = zip(row.completions, rollouts, strict=True)
+        steps = [_shifted(next(found), len(seen.text) - len(rollout.text)) for seen, rollout in pairs_of_row]
         with_part = tuple(
             replace(score, parts=(*score.parts, _part(of_completion)))
             for score, of_completion in zip(of_row, steps, strict=True)
@@ -304,16 +305,28 @@ def _rollout(policy: Policy, labels: Labels, example: Example, completion: Compl
         raise UsageError("has no prompt to continue from")
     if completion.turns:
         raise UsageError("has several turns, which cannot be continued")
+    text = _without_prefill(completion, labels.task.format.prefill)
     ids = list(completion.token_ids or ())
     ended = bool(ids) and ids[-1] in policy.end_ids
-    if not ids or policy.decode(ids[:-1] if ended else ids) != completion.text:
-        ids, ended = policy.tokenizer(completion.text, add_special_tokens=False)["input_ids"], False
-        if policy.decode(ids) != completion.text:
+    if not ids or policy.decode(ids[:-1] if ended else ids) != text:
+        ids, ended = policy.tokenizer(text, add_special_tokens=False)["input_ids"], False
+        if policy.decode(ids) != text:
             raise UsageError(f"the tokens of {policy.name} do not give its text back")
     if len(ids) > (longest := labels.config.sampling.max_new_tokens):
         raise UsageError(f"has {len(ids)} tokens, more than sampling.max_new_tokens={longest}")
     prompt = policy.prompt_ids(example, labels.task.format)
-    return Rollout(prompt, ids, completion.text, "stop" if ended else "length", [])
+    return Rollout(prompt, ids, text, "stop" if ended else "length", [])
+
+
+def _without_prefill(completion: Completion, prefill: str) -> str:
+    """The text without a prefill that a server returned as part of it: the prompt ends with that."""
+    if completion.prefill or not prefill.strip():
+        return completion.text
+    return completion.text.removeprefix(prefill if completion.text.startswith(prefill) else prefill.rstrip())
+
+
+def _shifted(labels: Sequence[StepLabel], by: int) -> list[StepLabel]:
+    return [label._replace(start=label.start + by, end=label.end + by) for label in labels]
 
 
 def _part(labels: Sequence[StepLabel]) -> Score:

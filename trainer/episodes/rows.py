@@ -114,8 +114,7 @@ class Row:
     def rollout(self) -> Rollout:
         """The episode, which has ended."""
         sampled = tuple(token for start, end in self.spans for token in self.ids[start:end])
-        prefill = self.conversation.format.prefill
-        seen = self.episode.completion(num_tokens=len(sampled), token_ids=sampled, prefill=prefill)
+        seen = self.episode.completion(num_tokens=len(sampled), token_ids=sampled)
         return Rollout(
             self.prompt_ids,
             self.ids,
@@ -146,7 +145,7 @@ def make_rows(
         environment, conversation = environments[id(task)], conversations[id(task)]
         forks = task.spec.environment is not None and task.spec.environment.history == "fork"
         for number in range(group_size):
-            episode = Episode(environment, pool.take(environment), example, parser, plain)
+            episode = Episode(environment, pool.take(environment), example, parser, plain, task.format.prefill)
             history = History(conversation, example) if forks else None
             begun = None if beginnings is None else beginnings[group]
             yield Row(group, number, f"{seeds[group]}/{number}", episode, conversation, history, begun)

@@ -19,7 +19,7 @@ from grpo_env.errors import UsageError
 from grpo_env.files.reader import replace_surrogates
 from grpo_env.files.writer import Column
 
-from ..episodes import conversation, told_after, tools_of, turns_of
+from ..episodes import conversation, has_calls_in_text, told_after, tools_of, turns_of
 from ..parts import TOTAL, PartScore, full_name, named_scores, part_score, total
 from ..rows import ScoreRow, location, metric_of, prompt_of
 from .kinds import Kind, LeftOut
@@ -168,7 +168,7 @@ class Prm(Kind):
         return {"id": "text", "prompt": "text", "completions": "texts", "labels": "flags"}
 
     def __call__(self, rows: Sequence[ScoreRow], left_out: LeftOut) -> Iterator[dict[str, Any]]:
-        for row in _trainable(rows, self.truncated, left_out):
+        for row in _trainable(rows, self.truncated, left_out, as_messages=False):
             score = self._score_with_steps(row)
             if score.value is None:
                 left_out[f"steps unscored ({score.status})"] += 1
@@ -238,9 +238,16 @@ def _end_of_line(text: str, end: int, starts: Sequence[int]) -> int:
 
 
 def _trainable(
-    rows: Sequence[ScoreRow], truncated: bool, left_out: LeftOut, with_prompt: bool = True
+    rows: Sequence[ScoreRow],
+    truncated: bool,
+    left_out: LeftOut,
+    with_prompt: bool = True,
+    as_messages: bool = True,
 ) -> Iterator[ScoreRow]:
-    """The rows whose text can be trained on, without duplicates; prompts as ``prompt_of`` reads them."""
+    """The rows whose text can be trained on, without duplicates; prompts as ``prompt_of`` reads them.
+
+    ``as_messages`` says whether episodes are written as messages, with their calls apart.
+    """
     seen = set()
     for row in rows:
         text, prompt = row.get("text"), (prompt_of(row) or "") if with_prompt else ""
@@ -256,6 +263,8 @@ def _trainable(
             left_out["episodes whose prompt is no chat" if with_prompt else "episodes, which need their prompt"] += 1
         elif _content(row) in seen:
             left_out["duplicates"] += 1
+        elif as_messages and not has_calls_in_text(turns_of(row)):
+            left_out["episodes whose calls cannot be told from their texts"] += 1
         else:
             seen.add(_content(row))
             yield {**row, "prompt": prompt}

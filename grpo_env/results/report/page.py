@@ -10,6 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from grpo_env.core import StepScore
+from grpo_env.environments.turn_steps import turns_of_steps
 
 from ..episodes import turns_of
 from ..parts import named_parts, total_score
@@ -82,18 +83,19 @@ def _turns(
 ) -> list[dict[str, Any]]:
     """The turns of an episode for the template: marked text, what the model was told, and the sum of step scores."""
     total, turns = total_score(row).step_scores(), turns_of(row)
-    shown = turns if len(turns) <= MAX_TURNS else (*turns[: MAX_TURNS // 2], *turns[-MAX_TURNS // 2 :])
+    shown = list(enumerate(turns))
+    shown = shown if len(turns) <= MAX_TURNS else [*shown[: MAX_TURNS // 2], *shown[-MAX_TURNS // 2 :]]
     share = 1 + MAX_SHOWN // max(1, len(shown))
-    blocks = []
-    for turn in shown:
+    numbers, blocks = turns_of_steps(turns, total) if turns else [], []
+    for number, turn in shown:
         own = [step for step in steps if turn.start <= step.start and step.end <= turn.end]
         own = [replace(step, start=step.start - turn.start, end=step.end - turn.start) for step in own]
-        found = find_answer(turn.text, answer) if turn is shown[-1] else None
-        scores = [step.value for step in total if turn.start < step.end <= turn.end]
+        found = find_answer(turn.text, answer) if turn is turns[-1] else None
+        scores = [step.value for step, of in zip(total, numbers, strict=True) if of == number]
         names = {call.id: call.name or "call" for call in turn.calls}
         blocks.append(
             {
-                "number": turns.index(turn) + 1,
+                "number": number + 1,
                 "text": mark_text(turn.text, own, found, scale, head=share, tail=share // 2),
                 "score": sum(scores) if scores else None,
                 "results": [
