@@ -164,6 +164,16 @@ def test_explicit_settings_override_presets_and_defaults() -> None:
     assert (config.loss.clip_low, config.loss.clip_high, config.kl.coef) == (0.3, 0.5, 0.04)
 
 
+@pytest.mark.parametrize(("preset", "aggregation"), [("grpo", "sequence"), (None, "token")])
+def test_a_preset_replaces_that_of_the_defaults(preset: str | None, aggregation: str) -> None:
+    """Not only where both have the same settings."""
+    defaults = {"preset": "maxrl", "advantage.std": "population"}
+    config = TrainConfig.from_mapping({"preset": preset}, defaults=defaults)
+    changed = config.loss.surrogate, config.advantage.reward, config.advantage.scale, config.loss.aggregation
+    assert changed == ("ppo", "total", "group", aggregation)
+    assert config.advantage.std == "population"
+
+
 def test_a_warmup_overrides_the_other_one_of_the_defaults() -> None:
     defaults = {"optimizer": {"warmup_steps": 5}}
     assert TrainConfig.from_mapping({"optimizer.warmup_ratio": 0.1}, defaults=defaults).optimizer.warmup(50) == 5
