@@ -160,12 +160,17 @@ class Worker(Generic[A, B]):
 
         The places in ``late`` are not run again; ``most`` as in ``deadlines.Watch``.
         """
+        data = to_bytes((piece, dict(late or {}), most))
         try:
             self._clock.clear()
-            self._process.pipe.send_bytes(to_bytes((piece, dict(late or {}), most)))
+            self._process.pipe.send_bytes(data)
             answer, error = from_bytes(self._receive())
         except (EOFError, OSError) as closed:
             raise WorkerDiedError(f"the worker process died ({_ending(self._process.wait())})") from closed
+        except BaseException:  # late, or interrupted between piece and answer: the pipe is out of step
+            self.kill()
+            self._process.close()
+            raise
         if error is not None:
             raise error
         return answer  # type: ignore[no-any-return]
@@ -193,8 +198,6 @@ class Worker(Generic[A, B]):
         while not self._process.pipe.poll(min(pause, self._clock.seconds_left())):
             pause = min(2 * pause, LOOK)
             if lateness := self._clock.late():
-                self.kill()
-                self._process.close()
                 raise LateVerifierError(lateness)
         return self._process.pipe.recv_bytes()
 

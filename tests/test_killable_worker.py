@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from grpo_env.errors import RunError
-from grpo_env.killable_worker import LateError, ProgramWorker, Worker, WorkerDiedError
+from grpo_env.killable_worker import LateError, ProgramWorker, ReplaceableWorker, Worker, WorkerDiedError
 
 ECHO = """
 import os, signal, sys, time
@@ -65,6 +65,23 @@ def test_a_function_worker_can_be_killed_from_outside():
     worker.kill()
     with pytest.raises(WorkerDiedError, match="SIGKILL"):
         worker(60)
+
+
+def test_an_interrupted_call_leaves_no_answer_for_the_next_one():
+    """As Ctrl-C in a notebook does, which goes on to call again."""
+    previous = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    with closing(ReplaceableWorker(_slow_echo)) as worker:
+        worker.start()
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(KeyboardInterrupt):
+            worker(("first", 0.5))
+        signal.signal(signal.SIGALRM, previous)
+        assert worker(("second", 0)) == "second"
+
+
+def _slow_echo(piece):
+    time.sleep(piece[1])
+    return piece[0]
 
 
 def test_a_function_that_cannot_be_pickled_is_an_error():

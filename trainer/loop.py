@@ -14,7 +14,7 @@ from grpo_env.taskfile.task import Task
 
 from .advantages import token_advantages
 from .batch import pack_batches
-from .config import TrainConfig, with_located_code
+from .config import TrainConfig, check_effects, with_located_code
 from .extensions.greedy_baseline import greedy_rollouts
 from .extensions.step_sampler import StepSampler
 from .extensions.step_values import step_values
@@ -38,7 +38,7 @@ def train(task: Task | Mixture | str, *, run_dir: str | Path | None = None, **se
             ``**{"optimizer.learning_rate": 1e-4}``; they take precedence over the task's ``train`` section.
 
     Raises:
-        UsageError: wrong settings, an unusable model or task, a run folder that exists.
+        UsageError: wrong settings, or one that has no effect; an unusable model or task, a run folder that exists.
         RunError: the run cannot continue: too many unscored completions, a loss that is not finite, a full disk,
             Ctrl-C. After any error in the loop, the last complete step is saved if possible, and the message, or a
             note of the exception, says how to resume.
@@ -47,6 +47,7 @@ def train(task: Task | Mixture | str, *, run_dir: str | Path | None = None, **se
     defaults = with_located_code(mixture.defaults, Path(mixture.source).parent)
     TrainConfig.from_mapping(defaults, f"{mixture.source}: train")
     config = TrainConfig.from_mapping(with_located_code(settings, Path.cwd()), defaults=defaults)
+    check_effects(settings, config)
     run = Run.load(mixture, config)
     with closing(run.engine):
         run.create_folder(Path(run_dir) if run_dir else None)

@@ -8,8 +8,8 @@ from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
-from itertools import accumulate, chain, cycle, islice
+from functools import cache, lru_cache, partial
+from itertools import accumulate, cycle, islice
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -118,31 +118,22 @@ def sample_prompts(samplers: Sequence[PromptSampler], count: int, step: int, see
     """
     if len(samplers) == 1:
         return make_prompts(samplers[0].task, samplers[0].take(count, step, seed), step)
-    before, after = (_prompts_before(tuple(s.weight for s in samplers), count, at, seed) for at in (step, step + 1))
-    prompts = list(
-        chain.from_iterable(
-            make_prompts(sampler.task, sampler.take(last - first, step, seed, first), step)
-            for sampler, first, last in zip(samplers, before, after, strict=True)
-        )
-    )
+    weights = tuple(sampler.weight for sampler in samplers)
+    *earlier, now = (_task_counts(weights, count, at, seed) for at in range(step + 1))
+    prompts: list[Prompt] = []
+    for number, sampler in enumerate(samplers):
+        first = sum(counts[number] for counts in earlier)
+        prompts += make_prompts(sampler.task, sampler.take(now[number], step, seed, first), step)
     # Shuffled, so that every process and every round of dynamic sampling gets prompts of each task.
     return random.Random(f"{seed}/mixed/{step}").sample(prompts, count)
 
 
-def _prompts_before(weights: tuple[float, ...], count: int, step: int, seed: str) -> tuple[int, ...]:
-    """How many prompts of each task the steps before ``step`` have, at ``count`` prompts a step."""
-    totals, bounds = _totals(weights, count, seed), list(accumulate(weights))
-    for earlier in range(len(totals) - 1, step):
-        start = random.Random(f"{seed}/tasks/{earlier}").random()
-        counts = Counter(bisect(bounds[:-1], (start + index) / count * bounds[-1]) for index in range(count))
-        totals.append(tuple(total + counts[number] for number, total in enumerate(totals[-1])))
-    return totals[step]
-
-
-@lru_cache(maxsize=8)
-def _totals(weights: tuple[float, ...], count: int, seed: str) -> list[tuple[int, ...]]:
-    """What ``_prompts_before`` has computed, by step."""
-    return [(0,) * len(weights)]
+@cache
+def _task_counts(weights: tuple[float, ...], count: int, step: int, seed: str) -> tuple[int, ...]:
+    """How many of a step's ``count`` prompts are of each task."""
+    bounds, start = list(accumulate(weights)), random.Random(f"{seed}/tasks/{step}").random()
+    counts = Counter(bisect(bounds[:-1], (start + index) / count * bounds[-1]) for index in range(count))
+    return tuple(counts[number] for number in range(len(weights)))
 
 
 def take(

@@ -13,8 +13,9 @@ from pydantic import ValidationError
 
 from grpo_env.bounds import bounds
 from grpo_env.errors import UsageError
-from grpo_env.trainer.config import FIELDS, GROUPS, TrainConfig
+from grpo_env.trainer.config import FIELDS, GROUPS, TrainConfig, check_effects
 from grpo_env.trainer.config.aliases import ALIASES, NOTES
+from grpo_env.trainer.config.effects import NEEDS
 from grpo_env.trainer.config.presets import PRESETS
 
 CORRECTION = {"error_correction": "forward", "false_negative_rate": 0.2, "scale": "none"}
@@ -164,6 +165,16 @@ def test_explicit_settings_override_presets_and_defaults() -> None:
     assert (config.loss.clip_low, config.loss.clip_high, config.kl.coef) == (0.3, 0.5, 0.04)
 
 
+@pytest.mark.parametrize(("preset", "aggregation"), [("grpo", "sequence"), (None, "token")])
+def test_a_preset_replaces_that_of_the_defaults(preset: str | None, aggregation: str) -> None:
+    """Not only where both have the same settings."""
+    defaults = {"preset": "maxrl", "advantage.std": "population"}
+    config = TrainConfig.from_mapping({"preset": preset}, defaults=defaults)
+    changed = config.loss.surrogate, config.advantage.reward, config.advantage.scale, config.loss.aggregation
+    assert changed == ("ppo", "total", "group", aggregation)
+    assert config.advantage.std == "population"
+
+
 def test_a_warmup_overrides_the_other_one_of_the_defaults() -> None:
     defaults = {"optimizer": {"warmup_steps": 5}}
     assert TrainConfig.from_mapping({"optimizer.warmup_ratio": 0.1}, defaults=defaults).optimizer.warmup(50) == 5
@@ -171,6 +182,28 @@ def test_a_warmup_overrides_the_other_one_of_the_defaults() -> None:
     assert TrainConfig.from_mapping({"steps": 200}, defaults=defaults).optimizer.warmup(200) == 5
     saved = TrainConfig.from_mapping({"optimizer.warmup_ratio": 0.1}).model_dump()
     assert TrainConfig.from_mapping(saved).optimizer.warmup(200) == 20
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"lora": {"alpha": 16.0}}, "lora.alpha=16.0 has no effect without lora.rank above 0"),
+        ({"kl.estimator": "k2", "preset": "dapo"}, "kl.estimator=k2 has no effect without kl.coef above 0"),
+        ({"advantage.step_credit": "mean"}, "advantage.step_credit=mean has no effect without supervision=process"),
+        ({"loss.clip_high": 0.3, "preset": "sapo"}, "loss.clip_high=0.3 has no effect without loss.surrogate=ppo"),
+        ({"reward_model.part": "prm"}, "reward_model.part=prm has no effect without reward_model.rule or"),
+    ],
+)
+def test_a_setting_without_effect_is_an_error(settings: dict, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        check_effects(settings, TrainConfig.from_mapping(settings))
+    idle = TrainConfig.from_mapping({}, defaults=settings)  # a task's, of which the user changes what they need
+    check_effects({"steps": 3}, idle)
+    check_effects(TrainConfig().model_dump(), TrainConfig())
+
+
+def test_settings_that_need_others_exist() -> None:
+    assert set(NEEDS) <= set(FIELDS)
 
 
 def test_presets() -> None:

@@ -13,7 +13,7 @@ import pytest
 from grpo_env import Example, Score
 from grpo_env.confidence_intervals import bootstrap, pass_at_k, wilson
 from grpo_env.errors import UsageError
-from grpo_env.trainer.commands.evaluate import run_eval
+from grpo_env.trainer.commands.evaluate import _pass_at, run_eval
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.sampling.sampler import Rollout
@@ -117,6 +117,19 @@ def test_run_eval(make_task, model_folder: Path) -> None:
     assert low <= result["greedy"]["accuracy"] <= high
     assert run_eval(task, samples=6, limit=4, sampling={"max_new_tokens": 20}, seed=1) == result
     assert run_eval(task, samples=6, limit=4, sampling={"max_new_tokens": 20}, seed=2)["sampled"] != result["sampled"]
+
+
+def test_pass_at_k_of_problems_never_solved_has_an_interval() -> None:
+    """That of 0 of 5 problems; resamples of equal values would all have the same mean."""
+    groups = [row for _ in range(5) for row in (scored(0.0), scored(0.5))]
+    for k in (1, 2):
+        assert _pass_at(groups, 2, 0)[f"pass@{k}"] == {"value": 0.0, "interval": wilson(0, 5)}
+
+
+def test_the_result_is_json_also_where_nothing_can_be_scored(make_task) -> None:
+    result = run_eval(make_task({"test_nothing": {}}), samples=1, limit=1, sampling={"max_new_tokens": 2})
+    assert json.loads(json.dumps(result, allow_nan=False))["greedy"]["accuracy"] is None
+    assert result["sampled"]["parts/test_nothing"] is None
 
 
 def test_run_eval_refuses_settings_of_training(make_task) -> None:

@@ -117,7 +117,7 @@ def test_each_task_takes_its_examples_once_per_epoch(make_task) -> None:
             taken.update(prompt.example.id for prompt in step if prompt.task is task)
             assert max(taken.values()) - min(taken.values()) <= 1
         assert min(taken.values()) >= 1
-    prompts._totals.cache_clear()
+    prompts._task_counts.cache_clear()
     assert sample_prompts(pools, 3, 70, "0") == steps[70]
 
 

@@ -33,7 +33,7 @@ def fill(policy: Policy, make_task):
     def call(step: int = 0, every: int = 2, **changes: object) -> tuple[list[ScoredRollout], list[ScoredRollout]]:
         task = make_task({"test_informative": {"weight": 1.0, "every": every}, "test_vowels": {"weight": 1.0}})
         config = with_settings(CONFIG, **changes)
-        sampler, groups = PromptSampler(task, 1.0, config), GroupSelection(config, 1)
+        sampler, groups = PromptSampler(task, 1.0, config), GroupSelection(config)
         while groups.missing:
             prompts = sample_prompts([sampler], config.prompts_per_step, step, f"0{groups.seed}")[: groups.missing]
             options = {"max_new_tokens": 6, "temperature": 1.0, "seed": f"0/{step}{groups.seed}"}
@@ -64,7 +64,7 @@ def test_without_a_part_there_is_one_round(fill) -> None:
     ],
 )
 def test_groups_with_one_value_of_the_part_are_uniform(values: list[float | None], informative: bool) -> None:
-    groups = GroupSelection(with_settings(CONFIG, group_size=3, prompts_per_step=1), 1)
+    groups = GroupSelection(with_settings(CONFIG, group_size=3, prompts_per_step=1))
     rollout = Rollout([1], [2], "a", "stop", [0.0])
     parts = [Score(value, "scored" if value is not None else "error", name="test_informative") for value in values]
     scores = [Score(1.0, parts=(part,)) for part in parts]

@@ -14,6 +14,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from transformers import OPTConfig, OPTForCausalLM
 
 from grpo_env.core import Example, Score, StepScore
 from grpo_env.errors import RunError
@@ -499,6 +500,20 @@ def test_gradient_checkpointing_changes_no_gradient(policy: Policy) -> None:
     layer.register_forward_hook(lambda *_: calls.append(1))
     torch.testing.assert_close(gradient(policy, scored(policy), CONFIG), plain, atol=1e-6, rtol=1e-5)
     assert len(calls) == 2  # once forward, once recomputed
+
+
+def test_recomputed_layers_that_drop_out_themselves_do_not(policy: Policy) -> None:
+    """Those of OPT drop out of their own output; so do BioGPT's, Falcon's and DBRX's."""
+    sizes = {"hidden_size": 16, "word_embed_proj_dim": 16, "ffn_dim": 16, "num_hidden_layers": 2}
+    config = OPTConfig(vocab_size=policy.vocab_size, num_attention_heads=2, dropout=0.5, **sizes)
+    opt, norms = replace(policy, model=OPTForCausalLM(config).eval()), []
+    opt = replace(opt, shares_prompts=False, has_separate_head=False)
+    for recompute in (False, True):
+        if recompute:
+            checkpoint_activations(opt.model)
+        settings = with_settings(CONFIG, engine={"gradient_checkpointing": recompute})
+        norms.append(one_step(opt, scored(opt), settings, torch.optim.SGD(opt.model.parameters())).grad_norm)
+    assert norms[1] == pytest.approx(norms[0], rel=1e-3)
 
 
 @pytest.mark.parametrize("poison", [math.nan, math.inf])

@@ -35,6 +35,15 @@ class UnscoredOdd(Verifier):
         return Score(vowel_fraction(completion.text))
 
 
+@verifier("test_nothing")
+@dataclass(frozen=True)
+class Nothing(Verifier):
+    """Leaves every text unscored."""
+
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        return Score(None, "not_applicable", explanation="any text")
+
+
 def vowel_fraction(text: str) -> float:
     return sum(letter in "aeiou" for letter in text) / max(1, len(text))
 

@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 
 from grpo_env import scoring_process
-from grpo_env.confidence_intervals import bootstrap, pass_at_k
+from grpo_env.confidence_intervals import pass_at_k
 from grpo_env.environments import pool
 from grpo_env.files.writer import check_new
 from grpo_env.taskfile.task import Task, load_task
@@ -20,7 +20,8 @@ from ..engine.sampling.own import with_cuda_graphs
 from ..episodes.conversation import check_conversation
 from ..prompts import task_examples
 from ..rollout import ScoredRollout
-from ..run.evaluation import accuracy_interval, evaluate, known, summarize
+from ..run.evaluation import accuracy_interval, evaluate, known, mean_interval, summarize
+from ..run.folder import with_nulls
 from ..run.prompt_lengths import fitting_examples
 from ..run.score_rows import write_scores
 from .progress import progress
@@ -66,8 +67,8 @@ def run_eval(
         settings: any of ``SETTINGS``, as for ``train``; their defaults come from the task's ``train`` section.
 
     Returns:
-        ``greedy`` and ``sampled`` means (see ``summarize``) and ``pass@k``. pass@k and the greedy accuracy have 95 %
-        confidence intervals.
+        ``greedy`` and ``sampled`` means (see ``summarize``; ``None`` where nothing could be scored) and ``pass@k``.
+        pass@k and the greedy accuracy have 95 % confidence intervals.
 
     Raises:
         UsageError: wrong settings, an unusable model or task, a file that exists.
@@ -102,16 +103,19 @@ def run_eval(
         "temperature": config.sampling.temperature,
         "max_new_tokens": config.sampling.max_new_tokens,
         "seed": config.seed,
-        "greedy": summarize(greedy),
+        "greedy": with_nulls(summarize(greedy)),
         "greedy_interval": accuracy_interval(greedy),
-        "sampled": summarize(sampled),
+        "sampled": with_nulls(summarize(sampled)),
         **_pass_at(sampled, samples, config.seed),
         **({"overlong_prompts": overlong} if overlong else {}),
     }
 
 
 def _pass_at(rollouts: Sequence[ScoredRollout], samples: int, seed: int) -> dict[str, Any]:
-    """pass@k for k = 1, 2, 4, ... and ``samples``. Correct means a metric of 1; unscored completions are left out."""
+    """pass@k for k = 1, 2, 4, ... and ``samples``, with intervals over problems.
+
+    Correct means a metric of 1; unscored completions are left out.
+    """
     groups = [
         known(row.correct for row in rollouts[start : start + samples]) for start in range(0, len(rollouts), samples)
     ]
@@ -119,5 +123,5 @@ def _pass_at(rollouts: Sequence[ScoredRollout], samples: int, seed: int) -> dict
     for k in sorted({2**power for power in range(samples.bit_length())} | {samples}):
         probabilities = [pass_at_k(len(group), sum(v >= 1 for v in group), k) for group in groups if len(group) >= k]
         if probabilities:
-            result[f"pass@{k}"] = {"value": fmean(probabilities), "interval": bootstrap(probabilities, seed)}
+            result[f"pass@{k}"] = {"value": fmean(probabilities), "interval": mean_interval(probabilities, seed)}
     return result

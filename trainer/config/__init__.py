@@ -14,6 +14,7 @@ from .algorithm import (
     StepCredit,
     Surrogate,
 )
+from .effects import check_effects
 from .reward_model import RewardModelConfig
 from .sampling import SamplingConfig
 from .step_values import StepValuesConfig
@@ -38,6 +39,7 @@ __all__ = [
     "StepValuesConfig",
     "Surrogate",
     "TrainConfig",
+    "check_effects",
     "flatten",
     "with_located_code",
 ]

@@ -153,11 +153,14 @@ class TrainConfig(Settings):
                 other libraries), a wrong type, or a value that is not allowed.
         """
         merged: dict[str, Any] = {}
-        for mapping in (defaults or {}, settings):
-            explicit = flatten(mapping, source)
+        layers = [flatten(mapping, source) for mapping in (defaults or {}, settings)]
+        naming = [layer for layer in layers if "preset" in layer]
+        for explicit in layers:
             for name in explicit.keys() & EXCLUSIVE.keys():  # the other one of the defaults is overridden, too
                 merged.pop(EXCLUSIVE[name], None)
-            merged |= {**PRESETS.get(str(explicit.get("preset")), {}), **explicit}
+            if explicit in naming[-1:]:  # its preset replaces that of the defaults whole
+                merged |= PRESETS.get(str(explicit["preset"]), {})
+            merged |= explicit
         if merged.get("sampling.engine", "own") != "own":  # whose probabilities differ slightly from the loss's
             merged.setdefault("loss.tis_cap", TIS_CAP)
         for name in merged:

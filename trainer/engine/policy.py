@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 import os
 import platform
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from accelerate.utils import (
 )
 from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.utils import logging as transformers_logging
 
 from grpo_env.core import Example, Format
@@ -223,6 +224,24 @@ def checkpoint_activations(model: Any) -> None:
     new = getattr(model, "activation_checkpointing_enable", None)
     enable = new or model.gradient_checkpointing_enable  # its name up to transformers 5.22, later deprecated
     enable({"use_reentrant": False})
+    for layer in model.modules():
+        if isinstance(layer, GradientCheckpointingLayer):
+            layer._gradient_checkpointing_func = partial(_without_dropout, layer, layer._gradient_checkpointing_func)
+
+
+def _without_dropout(
+    layer: Any, checkpoint: Callable[..., Any], compute: Callable[..., Any], *inputs: Any, **options: Any
+) -> Any:
+    """``checkpoint`` of a layer's computation in evaluation mode: some layers, such as OPT's, drop out themselves."""
+
+    def evaluate(*inputs: Any, **options: Any) -> Any:
+        was_training, layer.training = layer.training, False
+        try:
+            return compute(*inputs, **options)
+        finally:
+            layer.training = was_training
+
+    return checkpoint(evaluate, *inputs, **options)
 
 
 def emulates_bf16(device: torch.device) -> bool:

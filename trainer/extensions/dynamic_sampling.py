@@ -19,20 +19,19 @@ class GroupSelection:
     few informative groups, the first uniform ones fill the batch.
     """
 
-    def __init__(self, config: TrainConfig, processes: int) -> None:
+    def __init__(self, config: TrainConfig) -> None:
         self.round = 0
-        self._config, self._processes = config, processes
+        self._config = config
         self._informative: list[Sequence[ScoredRollout]] = []
         self._uniform: list[Sequence[ScoredRollout]] = []
 
     @property
     def missing(self) -> int:
-        """Number of prompts of the next round, a multiple of the number of processes; 0: there is no next round."""
+        """Number of prompts of the next round; 0: there is no next round."""
         rounds = 1 + (self._config.dynamic_sampling.max_rounds if self._config.dynamic_sampling.part else 0)
         if self.round == rounds:
             return 0
-        groups = max(0, self._config.prompts_per_step - len(self._informative))
-        return -(-groups // self._processes) * self._processes
+        return max(0, self._config.prompts_per_step - len(self._informative))
 
     @property
     def seed(self) -> str:

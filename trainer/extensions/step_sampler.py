@@ -34,7 +34,7 @@ class StepSampler:
         Scoring begins in the background as soon as a group is complete. There is one round, unless dynamic sampling
         replaces groups without a gradient.
         """
-        groups = GroupSelection(self._config, self._policy.accelerator.num_processes)
+        groups = GroupSelection(self._config)
         while groups.missing:
             sampled, version = self._take_ahead(), step - 1
             if sampled is None:
@@ -47,7 +47,7 @@ class StepSampler:
         if not self._config.sampling.off_policy_steps or step + 1 == self._config.steps:
             return
         self._engine.policy_changes = True
-        next_round = self._round(step + 1, GroupSelection(self._config, self._policy.accelerator.num_processes))
+        next_round = self._round(step + 1, GroupSelection(self._config))
         self._ahead = self._executor.submit(next_round)
 
     def wait(self) -> float:

@@ -84,8 +84,12 @@ def known(values: Iterable[float | None]) -> list[float]:
 
 
 def accuracy_interval(rollouts: Sequence[ScoredRollout]) -> Interval:
-    """95 % interval of the mean metric of one completion per problem: Wilson's for values 0 and 1, else bootstrap."""
-    values = known(rollout.correct for rollout in rollouts)
+    """``mean_interval`` of the metric of one completion per problem."""
+    return mean_interval(known(rollout.correct for rollout in rollouts))
+
+
+def mean_interval(values: Sequence[float], seed: int = 0) -> Interval:
+    """95 % interval of the mean of one value per problem: Wilson's for values 0 and 1, else bootstrap."""
     if set(values) <= {0.0, 1.0}:
         return wilson(sum(values), len(values))
-    return bootstrap(values)
+    return bootstrap(values, seed)

@@ -61,7 +61,7 @@ class RunFiles:
 
     def record(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Append a row to ``metrics.jsonl`` and return it as written, with null for numbers that are not finite."""
-        written = {name: None if _not_finite(value) else value for name, value in row.items()}
+        written = with_nulls(row)
         self.append(METRICS, written)
         return written
 
@@ -176,8 +176,11 @@ def _yaml(data: Mapping[str, Any]) -> bytes:
     return yaml.safe_dump(dict(data), sort_keys=False, allow_unicode=True).encode()
 
 
-def _not_finite(value: Any) -> bool:
-    return isinstance(value, float) and not math.isfinite(value)
+def with_nulls(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The row with ``None`` for numbers that are not finite, which JSON does not have."""
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in row.items()
+    }
 
 
 @contextmanager

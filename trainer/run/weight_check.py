@@ -10,6 +10,7 @@ from accelerate.utils import gather_object
 from grpo_env.errors import DivergedError
 
 from ..engine.policy import Policy, local_shard
+from ..engine.sharding.weights import is_sharded
 
 MAX_RMS = 100.0
 """Limit on the root mean square of the trained weights, and on its growth.
@@ -20,7 +21,11 @@ so reaching 100 takes ``learning_rate * updates`` of about 100: at 1e-3, a hundr
 
 
 def root_mean_square(policy: Policy) -> float:
-    """That of all trained weights, whole or sharded; NaN or infinite if one of them is. Processes call it together."""
+    """That of all trained weights, whole or sharded; NaN or infinite if one of them is.
+
+    Processes that store shards call it together. With whole weights none waits for another: after Ctrl-C, they are at
+    different points.
+    """
     squares, count = 0.0, 0
     for weight in policy.trained.values():
         shard = local_shard(weight).detach()
@@ -32,7 +37,7 @@ def root_mean_square(policy: Policy) -> float:
                 norm = float(torch.linalg.vector_norm(shard / largest, dtype=torch.float32)) * largest
             squares += norm**2
             count += shard.numel()
-    parts = gather_object([(squares, count)])  # of whole weights all parts are equal, which the quotient ignores
+    parts = gather_object([(squares, count)]) if is_sharded(policy) else [(squares, count)]
     return math.sqrt(sum(part[0] for part in parts) / max(1, sum(part[1] for part in parts)))
 
 

@@ -33,7 +33,7 @@ from ... import forked
 pytestmark = pytest.mark.slow
 
 # Everything that crosses rows, groups or processes at once: batch scale, steps, a KL penalty, two updates on each of
-# two mini-batches. One example is held out, so one of two processes has none.
+# two mini-batches, groups that are replaced. One example is held out, so one of two processes has none.
 SCRIPT = """
 import os, shutil, signal
 import torch
@@ -46,6 +46,7 @@ def run(folder, **changes):
     settings = dict(steps=3, prompts_per_step=4, group_size=4, supervision="both", kl={"coef": 0.1},
                     eval={"every": 0, "examples": 1}, checkpoint={"every": 1, "keep": 3}, advantage={"scale": "batch"},
                     optimizer={"updates_per_step": 2, "mini_batches": 2},
+                    dynamic_sampling={"part": "accuracy"},
                     engine={"micro_batch_tokens": 300, "device": "cpu"})
     train(task, run_dir=folder, **{**settings, **changes})
 def die_at(last):
@@ -108,6 +109,7 @@ def assert_equal(expected_run: Path, actual_run: Path) -> None:
     assert [row["step"] for row in rows[0]] == [0, 0, 1, 2, 3]
     for expected, actual in zip(*rows, strict=True):
         compared = {"accuracy", "reward", "length", "loss", "grad_norm", "kl", "entropy", "uniform_groups"}
+        compared |= {"groups_sampled", "tokens"}
         keys = {key for key in compared & expected.keys() if actual[key] is not expected[key]}  # None without tokens
         assert [actual[key] for key in keys] == pytest.approx([expected[key] for key in keys], rel=1e-3, abs=1e-6)
     weights = [

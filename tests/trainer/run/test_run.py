@@ -431,6 +431,12 @@ def test_the_weight_check_sees_a_single_weight(policy: Policy, value: float) -> 
         check_weights(policy, before)
 
 
+def test_the_check_of_whole_weights_waits_for_no_process(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or Ctrl-C, which meets two of them at different points, would leave the run unsaved now and then."""
+    monkeypatch.setattr("grpo_env.trainer.run.weight_check.gather_object", lambda parts: pytest.fail("waits"))
+    check_weights(policy, root_mean_square(policy))
+
+
 def test_too_much_unscored_stops_the_run(make_task, tmp_path: Path) -> None:
     task = make_task({"test_unscored_odd": {}}, max_unscored_fraction=0.2)
     files = r"the settings are in .*config.yaml, the task with its verifiers in .*task.yaml. Change what is wrong"

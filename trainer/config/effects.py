@@ -1,0 +1,77 @@
+"""Settings that have an effect only beside others: a run in which one has none is not the one that was meant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from grpo_env.errors import UsageError
+
+from .train import FIELDS, TrainConfig, flatten
+
+Condition = tuple[Callable[[TrainConfig], bool], str]
+
+_ADAPTER: Condition = (lambda config: config.lora.rank > 0, "lora.rank above 0")
+_PENALTY: Condition = (lambda config: config.kl.coef > 0, "kl.coef above 0")
+_SCHEDULE: Condition = (lambda config: config.curriculum.mode == "schedule", "curriculum.mode=schedule")
+_VALUES: Condition = (lambda config: config.step_values.rollouts > 0, "step_values.rollouts above 0")
+_WATCHED: Condition = (lambda config: config.reward_model.is_used, "reward_model.rule or reward_model.every")
+_TRAINED: Condition = (lambda config: config.reward_model.every > 0, "reward_model.every above 0")
+_SAPO: Condition = (
+    lambda config: config.loss.surrogate == "sapo" and config.loss.function is None,
+    "loss.surrogate=sapo",
+)
+_CLIPPED: Condition = (
+    lambda config: config.loss.surrogate in ("ppo", "cispo") and config.loss.function is None,
+    "loss.surrogate=ppo or cispo",
+)
+
+NEEDS: dict[str, Condition] = {
+    "advantage.process_weight": (lambda config: config.supervision == "both", "supervision=both"),
+    "advantage.step_credit": (lambda config: config.supervision != "outcome", "supervision=process or both"),
+    "curriculum.start_fraction": _SCHEDULE,
+    "curriculum.steps": _SCHEDULE,
+    "dynamic_sampling.max_rounds": (
+        lambda config: config.dynamic_sampling.part is not None,
+        "dynamic_sampling.part",
+    ),
+    "kl.bias_correction": _PENALTY,
+    "kl.estimator": _PENALTY,
+    "lora.alpha": _ADAPTER,
+    "lora.target_modules": _ADAPTER,
+    "loss.clip_high": _CLIPPED,
+    "loss.clip_low": _CLIPPED,
+    "loss.tau_neg": _SAPO,
+    "loss.tau_pos": _SAPO,
+    "optimizer.min_lr_ratio": (
+        lambda config: config.optimizer.lr_schedule == "cosine",
+        "optimizer.lr_schedule=cosine",
+    ),
+    "reward_model.epochs": _TRAINED,
+    "reward_model.part": _WATCHED,
+    "reward_model.peak_learning_rate": _TRAINED,
+    "reward_model.replay": _TRAINED,
+    "reward_model.rows_at_once": _TRAINED,
+    "reward_model.rows_per_update": _TRAINED,
+    "sampling.gpu_memory_fraction": (
+        lambda config: config.sampling.engine == "vllm" and config.sampling.url is None,
+        "sampling.engine=vllm without sampling.url",
+    ),
+    "step_values.segments": _VALUES,
+    "step_values.skip_uniform": _VALUES,
+    "step_values.token_budget": _VALUES,
+}
+"""What a setting needs, as a test of the config and in words."""
+
+
+def check_effects(settings: Mapping[str, Any], config: TrainConfig) -> None:
+    """Raises ``UsageError`` if one of the user's ``settings``, of which ``config`` was made, has no effect in it.
+
+    Defaults may be given anywhere; those of a task may be idle, since the user changes what they depend on.
+    """
+    values = flatten(config.model_dump())
+    for name in flatten(settings):
+        if name in NEEDS and values[name] != FIELDS[name].default:
+            holds, needed = NEEDS[name]
+            if not holds(config):
+                raise UsageError(f"settings: {name}={values[name]} has no effect without {needed}")
