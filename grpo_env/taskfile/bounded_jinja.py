@@ -6,6 +6,7 @@ to the caller. Here everything that grows text or repeats work is counted; only 
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import threading
@@ -247,9 +248,10 @@ def _listed(value: Any) -> Any:
 
 
 def _finalize(value: Any) -> Any:
+    """What is written of a value: lists and mappings as JSON."""
     _budget.write(_text_size(value))
     _budget.note_missing(value)
-    return value
+    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, (list, tuple, dict)) else value
 
 
 def _check_growth(name: str, value: Any, others: Collection[Any]) -> None:

@@ -1,6 +1,7 @@
 """Templates: what they may do, and the limits that hostile ones meet."""
 
 import tracemalloc
+from datetime import date
 
 import pytest
 
@@ -10,6 +11,7 @@ from grpo_env.taskfile import bounded_jinja
 from grpo_env.taskfile.prompt import prompt_text, render
 
 ROW = {"answer": "work\n#### 1,234 ", "items": ["a", "b"], "long": "abc " * 50_000, "n": 3}
+DAY = [{"é": date(2024, 5, 1), "none": None}]  # as Parquet gives it
 
 
 def filled(template):
@@ -29,11 +31,14 @@ def filled(template):
         ("{{ '-'.join(items | map('upper')) }}", "A-B"),
         (
             "{{ n * 2 }} {{ 2 ** n }} {{ 7 % n }} {{ '=' * n }} {{ n + 1 }} {{ items + ['c'] }}",
-            "6 8 1 === 4 ['a', 'b', 'c']",
+            '6 8 1 === 4 ["a", "b", "c"]',
         ),
         ("{{ '2 * 3 = %d of 99999999999' % n }} {{ '%(x)5.1f' % {'x': n} }}", "2 * 3 = 3 of 99999999999   3.0"),
         ("{{ '{:>4}|{x}'.format(n, x=items) }} {{ '{a}'.format_map({'a': 1}) }}", "   3|['a', 'b'] 1"),
-        ("{{ n ~ items ~ 'x' }} {{ answer[:4] }} {{ items[::-1] }} {{ answer[1] }}", "3['a', 'b']x work ['b', 'a'] o"),
+        (
+            "{{ n ~ items ~ 'x' }} {{ answer[:4] }} {{ items[::-1] }} {{ answer[1] }}",
+            "3['a', 'b']x work [\"b\", \"a\"] o",
+        ),
         ("{% macro two(x) %}<{{ x }}>{% endmacro %}{{ two(1) }}{{ two(n) }}", "<1><3>"),
         (
             "{% set x %}a{{ n }}{% endset %}{{ x | center(6) }}|{{ items | tojson(indent=2) }}",
@@ -43,11 +48,18 @@ def filled(template):
             "{{ long | length }} {{ long.replace('abc', 'x') | length }} {{ none }}{{ n | round(2) }}",
             "200000 100000 None3",
         ),
-        ("{% for c in answer %}{% endfor %}{{ range(5) | sum }}{{ items | batch(1) | list }}", "10[['a'], ['b']]"),
+        ("{% for c in answer %}{% endfor %}{{ range(5) | sum }}{{ items | batch(1) | list }}", '10[["a"], ["b"]]'),
     ],
 )
 def test_what_honest_templates_do(template, text):
     assert filled(template) == text
+
+
+def test_lists_and_mappings_are_written_as_json():
+    assert (
+        render("{{ day }}{{ (1.5,) }}", {"day": DAY}, Format(), "sums.yaml")
+        == '[{"é": "2024-05-01", "none": null}][1.5]'
+    )
 
 
 @pytest.mark.parametrize(
