@@ -219,8 +219,8 @@ class StepScore:
 
 
 def _number(value: Any) -> Any:
-    """A number of numpy or torch as one of Python, which JSON can represent; any other value as it is."""
-    return value if isinstance(value, float | int | str) or not hasattr(value, "__float__") else float(value)
+    """A number of numpy, torch or Python, or a truth value, as a float; any other value as it is."""
+    return float(value) if hasattr(value, "__float__") else value
 
 
 _LABELS = {"name", "weight", "process", "seconds"}  # the fields that say which part a score is, not what it is

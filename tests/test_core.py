@@ -51,6 +51,7 @@ def test_numbers_of_numpy_become_numbers_of_python():
     written = json.loads(json.dumps([score.to_dict() for score in scores]))
     assert [score["value"] for score in written] == [0.5, 1, 1.0]
     assert written[2]["steps"][0]["value"] == 2.0
+    assert [type(Score(value).value) for value in (True, numpy.True_, 1)] == [float] * 3  # so that files have numbers
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])

@@ -35,9 +35,11 @@ def build_verifier(cls: type[Verifier], options: Mapping[str, Any], source: str,
     for field in fields(cast(Any, cls)):
         if field.name not in values and field.default is MISSING and field.default_factory is MISSING:
             raise UsageError(f"{source}: {'.'.join([*at, field.name])}: this key is required")
+    if missing := sorted(getattr(cls, "__abstractmethods__", ())):
+        raise UsageError(f"{source}: {'.'.join(at)}: {cls.__name__} does not define {', '.join(missing)}")
     try:
         return cls(**values)
-    except UsageError as error:
+    except ValueError as error:
         raise UsageError(f"{source}: {'.'.join(at)}: {error}") from error
 
 

@@ -703,6 +703,11 @@ def test_own_code_by_file_is_found_again_from_another_folder(tmp_path):
         "    def __call__(self, example, completion): return Score(0.25)\n"
         "class Plain(Verifier):\n"
         "    def __call__(self, example, completion): return Score(0.25)\n"
+        "@dataclass(frozen=True)\n"
+        "class Empty(Verifier): ...\n"
+        "@dataclass(frozen=True)\n"
+        "class Strict(Paid):\n"
+        "    def __post_init__(self): raise ValueError('most is at least 1')\n"
     )
     data = {
         "version": 1,
@@ -722,6 +727,9 @@ def test_own_code_by_file_is_found_again_from_another_folder(tmp_path):
     assert again.score("x", answer="1").value == 0.5
     with pytest.raises(UsageError, match=r"verifiers.paid: .*other.py: no such file"):
         make_task({**data, "verifiers": {"paid": {"use": "other.py:Paid"}}}, "shop.yaml", tmp_path)
+    for name, message in [("Strict", "paid: most is at least 1"), ("Empty", "paid: Empty does not define __call__")]:
+        with pytest.raises(UsageError, match=message):
+            make_task({**data, "verifiers": {"paid": {"use": f"shop.py:{name}"}}}, "shop.yaml", tmp_path)
     with pytest.raises(UsageError, match=r"verifiers.paid: Plain is no dataclass"):
         make_task({**data, "verifiers": {"paid": {"use": "shop.py:Plain"}}}, "shop.yaml", tmp_path)
 
