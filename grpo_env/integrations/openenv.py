@@ -22,10 +22,14 @@ and the task file has ``environment: {use: "echo.py:Echo"}``.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, TypeVar
 
 from grpo_env.errors import UsageError
+
+T = TypeVar("T")
+
+_REFUSALS = ("(code: VALIDATION_ERROR)", "(code: EXECUTION_ERROR)")  # of an action; the session goes on
 
 
 class OpenEnv:
@@ -43,6 +47,7 @@ class OpenEnv:
     def __init__(self) -> None:
         self._client: Any = None
         self._reward = 0.0
+        self._lost = ""
         self.done = False
         self.server_state: Any = None
 
@@ -64,14 +69,20 @@ class OpenEnv:
         return self._told(result.observation)
 
     def get_reward(self) -> float:
-        """The sum of the rewards so far."""
+        """The sum of the rewards so far. Raises ``RuntimeError`` if the session was lost, so that it is unscored."""
+        self._check_session()
         return self._reward
 
     def _step(self, **action: Any) -> str:
-        """Send an action; returns what ``_told`` makes of the observation. Raises ``RuntimeError`` after the end."""
+        """Send an action; returns what ``_told`` makes of the observation.
+
+        Raises ``RuntimeError`` after the end, and what the client raises: for an action that the server refuses, or
+        if the session is lost. The client would go on in a new session, which is that of another episode.
+        """
+        self._check_session()
         if self.done:
             raise RuntimeError("the episode has ended")
-        result = self._client.step(action)
+        result = self._ask(lambda: self._client.step(action))
         self._keep(result)
         return self._told(result.observation) or ""
 
@@ -83,7 +94,19 @@ class OpenEnv:
     def _keep(self, result: Any) -> None:
         self._reward += float(result.reward or 0.0)
         self.done = bool(result.done)
-        self.server_state = self._client.state()
+        self.server_state = self._ask(self._client.state)
+
+    def _ask(self, request: Callable[[], T]) -> T:
+        try:
+            return request()
+        except Exception as error:
+            if not str(error).endswith(_REFUSALS):
+                self._lost = f"{type(error).__name__}: {error}"
+            raise
+
+    def _check_session(self) -> None:
+        if self._lost:
+            raise RuntimeError(f"the session with {self.url} was lost ({self._lost})")
 
     def __del__(self) -> None:
         client = getattr(self, "_client", None)

@@ -21,6 +21,7 @@ if not list(distributions(name="openenv")):
     pytest.skip("OpenEnv is not installed (make test-integrations)", allow_module_level=True)
 
 SERVER = """
+import os
 import sys
 import uvicorn
 from openenv.core.env_server import Action, Environment, Observation, State, create_fastapi_app
@@ -43,6 +44,10 @@ class Hidden(Environment):
 
     def step(self, action, timeout_s=None, **kwargs):
         self._state.step_count += 1
+        if action.number == 0:
+            raise ValueError("there is no 0")
+        if action.number == 99:
+            os._exit(0)
         right = action.number == self._number
         hint = "right" if right else "higher" if action.number < self._number else "lower"
         return Told(hint=hint, done=right, reward=1.0 if right else -0.25)
@@ -93,7 +98,8 @@ def folder(tmp_path_factory):
         server.terminate()
 
 
-def test_a_server_is_played_in_turns_with_its_rewards_and_states(folder):
+def hidden(folder):
+    """The task, its environment and its example."""
     data = {
         "version": 1,
         "task": "hidden",
@@ -104,12 +110,18 @@ def test_a_server_is_played_in_turns_with_its_rewards_and_states(folder):
         "metric": "environment_reward",
     }
     task = make_task(data, "hidden.yaml", folder)
-    environment = EnvironmentClass.of_task(task)
-    example = Example("0", (Message("user", "Guess."),), None, {"seed": 7})
-    turns = [call_text("guess", {"number": number}) for number in (5, 9, 7, 7)]
+    return task, EnvironmentClass.of_task(task), Example("0", (Message("user", "Guess."),), None, {"seed": 7})
+
+
+def guesses(*numbers):
+    return from_list([*(call_text("guess", {"number": number}) for number in numbers), "done"])
+
+
+def test_a_server_is_played_in_turns_with_its_rewards_and_states(folder):
+    task, environment, example = hidden(folder)
     with environment.process() as process:
         for _ in range(2):  # a new session for each episode
-            completion = play(environment, process, example, from_list([*turns, "done"]))
+            completion = play(environment, process, example, guesses(5, 9, 7, 7))
             assert completion.environment.failure == ""
             results = [result for turn in completion.turns for result in turn.results]
             hints = ["higher", "lower", "right"]
@@ -117,3 +129,15 @@ def test_a_server_is_played_in_turns_with_its_rewards_and_states(folder):
             assert (results[3].problem, results[3].text) == ("raised", "Error: RuntimeError: the episode has ended")
             assert [turn.state["server_state"]["step_count"] for turn in completion.turns] == [1, 2, 3, 3, 3]
             assert score_one(task.verifier, example, completion).value == 0.5  # -1/4 - 1/4 + 1
+
+
+def test_a_server_that_goes_away_leaves_the_episode_unscored(folder):
+    """It is the last test: the server ends. An action that it refuses is told to the model before."""
+    task, environment, example = hidden(folder)
+    with environment.process() as process:
+        completion = play(environment, process, example, guesses(5, 0, 99, 7))
+    results = [result for turn in completion.turns for result in turn.results]
+    assert [result.problem for result in results] == ["", "raised", "raised", "raised"]
+    assert "there is no 0" in results[1].text
+    assert "session with http://127.0.0.1" in completion.environment.failure
+    assert score_one(task.verifier, example, completion).status == "error"
