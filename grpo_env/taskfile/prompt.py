@@ -181,10 +181,11 @@ def missing_prefill(text: str, prefill: str) -> str:
 def prompt_ids(tokenizer: Any, example: Example, format: Format, model: str) -> list[int]:
     """The prompt as token ids. The tokenizer adds its special tokens, except to a chat template, which writes its own.
 
-    Raises ``UsageError``, which names the ``model``, for a prompt without any token.
+    A text that begins with the start token gets no second one. Raises ``UsageError``, which names the ``model``, for a
+    prompt without any token.
     """
     text = prompt_text(tokenizer, example, format)
-    ids: list[int] = tokenizer(text, add_special_tokens=not _uses_template(tokenizer, example))["input_ids"]
+    (ids,) = _ids(tokenizer, [text], from_template=_uses_template(tokenizer, example))
     if not ids:
         raise UsageError(f"example {example.name}: the prompt is empty, and {model} has no start token to add")
     return ids
@@ -199,9 +200,14 @@ def prompt_lengths(tokenizer: Any, examples: Sequence[Example], format: Format) 
     for start in range(0, len(examples), BATCH):
         batch = examples[start : start + BATCH]
         texts = [prompt_text(tokenizer, example, format) for example in batch]
-        ids = tokenizer(texts, add_special_tokens=not _uses_template(tokenizer, batch[0]))["input_ids"]
-        lengths += map(len, ids)
+        lengths += map(len, _ids(tokenizer, texts, from_template=_uses_template(tokenizer, batch[0])))
     return lengths
+
+
+def _ids(tokenizer: Any, texts: Sequence[str], *, from_template: bool) -> list[list[int]]:
+    rows: list[list[int]] = tokenizer(texts, add_special_tokens=not from_template)["input_ids"]
+    twice = [] if from_template else [tokenizer.bos_token_id] * 2
+    return [row[1:] if row[:2] == twice else row for row in rows]
 
 
 def _uses_template(tokenizer: Any, example: Example) -> bool:

@@ -215,7 +215,7 @@ class OptimizerConfig(Settings):
     beta2: float = Field(default=0.95, ge=0, le=0.999999)
     """Decay rate of the second moment."""
     weight_decay: float = Field(default=0.0, ge=0)
-    """Decoupled weight decay."""
+    """Decoupled weight decay, of all trained weights: norms and biases too."""
     max_grad_norm: float = Field(default=1.0, gt=0)
     """Gradients are clipped to this norm."""
     mini_batches: int = Field(default=1, ge=1)

@@ -38,7 +38,7 @@ from .metrics import MetricsLogger
 from .prompt_lengths import fitting_examples
 from .samples import SampleFiles
 from .setup import load_policy_and_optimizer
-from .task_checks import check_task, prefill_warning, weighted_parts
+from .task_checks import check_task, end_warning, prefill_warning, weighted_parts
 from .trackers import check_tracker
 from .weight_check import check_weights, root_mean_square
 
@@ -133,11 +133,14 @@ class Run:
 
     def _warn_about_templates(self) -> None:
         """Print a line for each task whose variables the model's chat template does not use, or whose format does not
-        know what the template writes.
+        know what the template writes; and one if completions do not end where the template ends them.
         """
         for sampler in self.samplers:
             if line := prefill_warning(self.policy, sampler.task, sampler.examples[0]):
                 self.console.print(line, "yellow")
+        lines = [end_warning(self.policy, sampler.examples[0]) for sampler in self.samplers]
+        for line in dict.fromkeys(filter(None, lines)):
+            self.console.print(line, "yellow")
         for task in self.mixture.tasks:
             names = unused_template_kwargs(self.policy.tokenizer, task.spec.prompt.chat_template_kwargs)
             if names:

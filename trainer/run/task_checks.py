@@ -10,6 +10,8 @@ from ..config import TrainConfig
 from ..engine.policy import Policy
 from ..error_correction import check_correctable
 
+MARK = "marked"  # in a text that a chat template writes
+
 
 def weighted_parts(task: Task) -> list[str]:
     """The names of the parts of a task's reward that have a weight at the first step."""
@@ -47,6 +49,36 @@ def prefill_warning(policy: Policy, task: Task, example: Example) -> str | None:
     return (
         f"{task.name}: the prompts of {policy.name} end in {tag}, so completions begin inside of the reasoning block, "
         f'and strict_format is 0 for all of them; set format.prefill: "{tag}\\n"'
+    )
+
+
+def end_warning(policy: Policy, example: Example) -> str | None:
+    """A line about a model whose completions do not end where its chat template ends a message of the assistant.
+
+    They would go on with messages of their own, up to ``sampling.max_new_tokens``.
+    """
+    if not policy.end_ids:
+        return (
+            f"{policy.name} has no end token (eos_token_id in generation_config.json, or eos_token of the tokenizer), "
+            "so all completions are cut off at sampling.max_new_tokens"
+        )
+    tokenizer = policy.tokenizer
+    if isinstance(example.prompt, str) or tokenizer.chat_template is None:
+        return None
+    messages = [*(message._asdict() for message in example.prompt), {"role": "assistant", "content": MARK}]
+    try:
+        text = str(tokenizer.apply_chat_template(messages, tokenize=False, **example.chat_template_kwargs))
+    except Exception:  # a template is a program, and may know no such message
+        return None
+    _, found, rest = text.rpartition(MARK)
+    ids = tokenizer(rest.lstrip(), add_special_tokens=False)["input_ids"] if found else []
+    if not ids or ids[0] in policy.end_ids or ids[0] not in tokenizer.get_added_vocab().values():
+        return None
+    end, *ends = tokenizer.convert_ids_to_tokens([ids[0], *policy.end_ids])
+    return (
+        f"the chat template of {policy.name} ends a message of the assistant with {end}, which does not end a "
+        f"completion: only {', '.join(ends)} does. If it should, add its id, {ids[0]}, to eos_token_id in the model's "
+        "generation_config.json"
     )
 
 

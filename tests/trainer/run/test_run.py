@@ -13,6 +13,7 @@ import signal
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ from rich.console import Console
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from grpo_env import Score, Verifier, load_task
-from grpo_env.core import Group
+from grpo_env.core import Example, Group, Message
 from grpo_env.errors import DivergedError, InterruptedRunError, RunError, UsageError
 from grpo_env.scoring_process import score_in_process
 from grpo_env.taskfile.schema import Split
@@ -38,6 +39,7 @@ from grpo_env.trainer.run.console import RunConsole
 from grpo_env.trainer.run.curves import plot_curves
 from grpo_env.trainer.run.folder import uninterrupted
 from grpo_env.trainer.run.groups import RecordedRun
+from grpo_env.trainer.run.task_checks import end_warning
 from grpo_env.trainer.run.watch import watch
 from grpo_env.trainer.run.weight_check import check_weights, root_mean_square
 
@@ -638,3 +640,33 @@ def test_a_template_that_opens_the_reasoning_block_is_warned_of(
     )
     messages = " ".join(capsys.readouterr().err.split())
     assert (line + 'set format.prefill: "<think>\\n"' in messages) is warned
+
+
+@pytest.mark.parametrize(
+    ("end", "ends", "line"),
+    [
+        ("<end>", [0], None),
+        (" <stop>", [0, 1], None),
+        (
+            " <stop>",
+            [0],
+            "ends a message of the assistant with <stop>, which does not end a completion: only <end> does",
+        ),
+        ("", [0], None),
+        ("text", [0], None),
+        ("' if false else '<stop>", [0], None),  # writes no message
+        ("<end>", None, "model has no end token"),
+    ],
+)
+def test_completions_that_do_not_end_with_the_template_are_warned_of(
+    policy: Policy, end: str, ends: list[int] | None, line: str | None
+) -> None:
+    """As those of a base model, whose template for chats has an end token that its configuration does not know."""
+    policy.tokenizer.chat_template = "{% for m in messages %}{{ m.content + '" + end + "' }}{% endfor %}"
+    policy.model.generation_config.eos_token_id = ends
+    if ends is None:
+        policy.tokenizer.eos_token = None
+    seen = end_warning(replace(policy, name="model"), Example("a", (Message("user", "3+4?"),)))
+    assert (line is None and seen is None) or (line is not None and seen is not None and line in seen)
+    if ends:
+        assert end_warning(policy, Example("a", "3+4?")) is None

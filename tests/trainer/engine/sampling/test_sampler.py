@@ -212,13 +212,16 @@ def test_the_prefill_is_not_written_twice(policy: Policy, written: str, prefill:
     assert policy.prompt_text(CHAT, Format(prefill=prefill)) == f"Be brief.3+4?{end}"
 
 
-def test_start_token_only_where_the_template_does_not_write_it(policy: Policy) -> None:
+def test_start_token_only_where_the_prompt_does_not_have_it(policy: Policy) -> None:
     from tokenizers.processors import TemplateProcessing
 
     policy.tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
         single="<stop> $A", special_tokens=[("<stop>", 1)]
     )
-    assert policy.prompt_ids(Example("b", "3"), Format())[0] == 1
+    policy.tokenizer.bos_token = "<stop>"
+    texts = [Example("b", "3"), Example("c", "<stop>3")]
+    assert [policy.prompt_ids(example, Format()).count(1) for example in texts] == [1, 1]
+    assert policy.prompt_lengths(texts, Format()) == [2, 2]
     policy.tokenizer.chat_template = "<stop>{{ messages[-1].content }}"
     assert policy.prompt_ids(CHAT, Format()).count(1) == 1
 
