@@ -94,6 +94,10 @@ class _Golds:
         """Whether all of them are one of a few small letters, which may be options or variables."""
         return all(map(_LETTER.fullmatch, self.texts)) and len(set(self.texts)) <= LETTERS
 
+    def are_lists(self) -> bool:
+        """Whether all of them are lists in JSON."""
+        return all(text.strip().startswith("[") for text in self.texts)
+
     def have_decimals(self) -> bool:
         """Whether most of them have digits after a decimal point."""
         return 2 * sum(_DECIMALS.search(text) is not None for text in self.texts) > len(self.texts)
@@ -171,6 +175,8 @@ def _advice_for_accuracy(main: str, name: str, spec: VerifierSpec, golds: _Golds
     if main == "words" and median(len(golds.texts[row].split()) for row in golds.indices[main]) >= FREE_TEXT:
         return f"accuracy needs every word of such long answers; {_alternative('text', spec)}"
     advice = f"accuracy compares {COMPARED[main]}; kind: {main} refuses gold answers that are none:\n  {fixed}"
+    if golds.are_lists():
+        advice += f"\nif each item of a list is a right answer:\n  {_line(name, _options(spec) | {'golds': 'any'})}"
     return f"{advice}\n{_alternative(main, spec)}" if main in ALTERNATIVES else advice
 
 
