@@ -176,7 +176,9 @@ def _advice_for_accuracy(main: str, name: str, spec: VerifierSpec, golds: _Golds
         return f"accuracy needs every word of such long answers; {_alternative('text', spec)}"
     advice = f"accuracy compares {COMPARED[main]}; kind: {main} refuses gold answers that are none:\n  {fixed}"
     if golds.are_lists():
-        advice += f"\nif each item of a list is a right answer:\n  {_line(name, _options(spec) | {'golds': 'any'})}"
+        return (
+            f"{advice}\nif each item of a list is a right answer:\n  {_line(name, _options(spec) | {'golds': 'any'})}"
+        )
     return f"{advice}\n{_alternative(main, spec)}" if main in ALTERNATIVES else advice
 
 
