@@ -27,9 +27,9 @@ class ExactText(Verifier):
 
     By default letters, case and punctuation must be the same; how much white space there is does not matter, nor does
     how accents are encoded, nor do marks without width. A final answer may also stand in ``**bold**``, backticks,
-    dollars, quotes or ``\text{...}``, and a sentence's period does not belong to it. Several different answers are
-    wrong. A gold answer of which nothing remains is ``bad_gold``; an answer of more than 20,000 characters is
-    ``over_limit``.
+    dollars, quotes or ``\text{...}``. The period of a sentence does not belong to it; one in the answer block does.
+    Several different answers are wrong. A gold answer of which nothing remains is ``bad_gold``; an answer of more than
+    20,000 characters is ``over_limit``.
 
     Source: the exact match of SQuAD and of lm-eval, which also removes articles and counts an empty answer as equal to
     an empty gold answer. TRL's ``accuracy_reward`` compares such golds by math-verify, where "DE" equals "ED".
