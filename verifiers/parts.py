@@ -36,9 +36,9 @@ class Part:
 
     ``weight`` is the factor of its value in the total, ``process`` that of its steps in the step scores. ``when``
     names a sibling (a gate) whose value must be above 0; otherwise this part scores 0 and is not run, or is left out
-    with a gate that a row leaves out. ``statuses``
-    replaces the value 0 of a completion with status ``no_answer``, ``over_limit`` or ``timeout``; ``clip`` bounds the
-    value. ``deadline`` replaces the verifier's ``default_deadline``. ``on`` says what is judged in an episode.
+    with a gate that a row leaves out. ``statuses`` replaces the value 0 of a completion with status ``no_answer``,
+    ``over_limit`` or ``timeout``; ``clip`` bounds the value. ``deadline`` replaces the verifier's ``default_deadline``.
+    ``on`` says what is judged in an episode.
 
     A row may decide: ``applies`` says whether an example has this part, which is left out of the sum otherwise, and
     ``row_weight`` gives its ``weight`` there. Both may raise ``UsageError``.

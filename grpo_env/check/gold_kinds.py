@@ -175,7 +175,7 @@ def _advice_for_accuracy(main: str, name: str, spec: VerifierSpec, golds: _Golds
     if main == "words" and median(len(golds.texts[row].split()) for row in golds.indices[main]) >= FREE_TEXT:
         return f"accuracy needs every word of such long answers; {_alternative('text', spec)}"
     advice = f"accuracy compares {COMPARED[main]}; kind: {main} refuses gold answers that are none:\n  {fixed}"
-    if golds.are_lists():
+    if main == "json" and golds.are_lists():
         return (
             f"{advice}\nif each item of a list is a right answer:\n  {_line(name, _options(spec) | {'golds': 'any'})}"
         )

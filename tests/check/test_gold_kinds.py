@@ -136,6 +136,7 @@ def test_codes_among_numbers_are_named(tmp_path):
         (["a", "c", "b"], [{"accuracy": {"kind": "choice"}}]),
         (["blue whale", "red panda", "snow owl"], [{"accuracy": {"kind": "words"}}, {"exact_text": {}}]),
         (['{"a": 1, "b": [2]}', '{"a": 2}', '{"b": true}'], [{"accuracy": {"kind": "json"}}]),
+        (["['5', '6']", "['a', 'b']", "['x']"], [{"accuracy": {"kind": "code"}}, {"exact_text": {}}]),  # no JSON
         (['["5", "6"]', '["a", "b"]', '["x"]'], [{"accuracy": {"kind": "json"}}, {"accuracy": {"golds": "any"}}]),
         (["50.7", "3.14", "2", "6.022"], [{"numeric": {"rel_tol": 0.01}}]),
     ],

@@ -154,11 +154,11 @@ class TrainConfig(Settings):
         """
         merged: dict[str, Any] = {}
         layers = [flatten(mapping, source) for mapping in (defaults or {}, settings)]
-        naming = [layer for layer in layers if "preset" in layer]
+        naming = next((layer for layer in reversed(layers) if "preset" in layer), None)
         for explicit in layers:
             for name in explicit.keys() & EXCLUSIVE.keys():  # the other one of the defaults is overridden, too
                 merged.pop(EXCLUSIVE[name], None)
-            if explicit in naming[-1:]:  # its preset replaces that of the defaults whole
+            if explicit is naming:  # its preset replaces that of the defaults whole
                 merged |= PRESETS.get(str(explicit["preset"]), {})
             merged |= explicit
         if merged.get("sampling.engine", "own") != "own":  # whose probabilities differ slightly from the loss's

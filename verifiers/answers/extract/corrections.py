@@ -42,7 +42,7 @@ _REJECTED = lazy_compile(
     re.IGNORECASE,
 )
 # "18... no, wait.", unless the text says so again or confirms it
-_WITHDRAWN = lazy_compile(rf"{_CLOSE}(?:\u2026\s?)?(?:no,? wait|wait,? no|(?:scratch|strike) that)\b", re.IGNORECASE)
+_TAKEN_BACK = lazy_compile(rf"{_CLOSE}(?:\u2026\s?)?(?:no,? wait|wait,? no|(?:scratch|strike) that)\b", re.IGNORECASE)
 _CONFIRMED = lazy_compile(r"\b(?:right|correct|confirm\w*|yes|yep|matches|stands|holds|fine|indeed)\b", re.IGNORECASE)
 _DISOWNED = lazy_compile(
     r"\b(?:this|that|my) (?:answer|result|solution) (?:is|was) (?:wrong|incorrect|not (?:right|correct))\b",
@@ -166,14 +166,16 @@ def corrections(text: str, end: int, answers: tuple[str, ...]) -> Corrections:
             sentences = deque(_LATER_SENTENCE.finditer(text, words[0].end()), maxlen=1)
             starts = [word.end() for word in words] + [sentence.end() for sentence in sentences]
             further += [value for start in starts for value in _corrected_words(text, start, answers)]
-    return Corrections(further, not further and _is_withdrawn(text, answers))
+    return Corrections(further, not further and _is_taken_back(text, answers))
 
 
-def _is_withdrawn(text: str, answers: tuple[str, ...]) -> bool:
+def _is_taken_back(text: str, answers: tuple[str, ...]) -> bool:
     """Whether the text after the ``answers`` begins with "no, wait" and neither names nor confirms them later."""
-    withdrawn = _WITHDRAWN.match(text)
-    rest = text[withdrawn.end() :] if withdrawn else ""
-    return withdrawn is not None and answers[-1] not in rest and not _CONFIRMED.search(rest)
+    taken_back = _TAKEN_BACK.match(text)
+    if taken_back is None:
+        return False
+    rest = text[taken_back.end() :]
+    return answers[-1] not in rest and not _CONFIRMED.search(rest)
 
 
 def replaced(
