@@ -5,6 +5,7 @@ An unscored part never counts as 0: it makes a sum unscored, unless its weights 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, get_args
@@ -54,18 +55,13 @@ class WeightedSum(Composite):
     def _steps(self, scores: tuple[Score, ...], completion: Completion) -> tuple[StepScore, ...]:
         steps, outcomes = [], []
         for part, score in zip(self.parts, scores, strict=True):
-            if score.process and (part.on != "last" or gives_steps(part.verifier)):
-                steps += [
-                    replace(step, value=score.process * step.value, explanation=f"{part.name}: {step.explanation}")
-                    for step in score.steps
-                ]
+            if score.process and _scores_steps(part):
+                steps += _named_steps(score, score.process)
             elif score.process:
                 outcomes.append((part.name, score.process * (score.value or 0.0)))
         if outcomes:
             names = ", ".join(name for name, _ in outcomes)
-            start = completion.turns[-1].start if completion.turns else 0
-            value = sum(value for _, value in outcomes)
-            steps.append(StepScore(start, len(completion.text), value, f"{names}: the whole text"))
+            steps.append(_whole_text(completion, sum(value for _, value in outcomes), names))
         return tuple(sorted(steps, key=lambda step: (step.end, step.start)))
 
 
@@ -93,10 +89,29 @@ class Clip(WeightedSum):
         return clip(super().combine(scores, completion), (self.low, self.high))
 
 
+@dataclass(frozen=True)
+class Selection(Unweighted):
+    """A composite that has the value and the steps of one of its parts, which decides."""
+
+    def select(self, decider: int, scores: tuple[Score, ...], completion: Completion, explanation: str = "") -> Score:
+        """The score if the part at ``decider`` decides.
+
+        If other parts score steps and that part does not, its value is that of one step that spans the whole text.
+        """
+        score = scores[decider]
+        assert score.value is not None
+        steps: tuple[StepScore, ...] = ()
+        if _scores_steps(self.parts[decider]):
+            steps = tuple(_named_steps(score))
+        elif any(map(_scores_steps, self.parts)):
+            steps = (_whole_text(completion, score.value, score.name),)
+        return composite_score(score.value, scores, explanation, steps)
+
+
 @verifier("any_of")
 @dataclass(frozen=True)
-class AnyOf(Unweighted):
-    """The largest value of its parts.
+class AnyOf(Selection):
+    """The largest value of its parts, and the steps of the first part that has it.
 
     An unscored part makes it unscored, unless another part already has a value of 1 or more.
     """
@@ -110,17 +125,17 @@ class AnyOf(Unweighted):
     )
 
     def combine(self, scores: tuple[Score, ...], completion: Completion) -> Score:
-        best = max((score.value for score in scores if score.value is not None), default=0.0)
+        values = [-math.inf if score.value is None else score.value for score in scores]
         missing = next((score for score in scores if not score.scored), None)
-        return (
-            unscored_composite(missing, scores) if missing is not None and best < 1 else composite_score(best, scores)
-        )
+        if missing is not None and max(values) < 1:
+            return unscored_composite(missing, scores)
+        return self.select(values.index(max(values)), scores, completion)
 
 
 @verifier("all_of")
 @dataclass(frozen=True)
-class AllOf(Unweighted):
-    """The smallest value of its parts.
+class AllOf(Selection):
+    """The smallest value of its parts, and the steps of the first part that has it.
 
     An unscored part makes it unscored, unless another part already has a value of 0 or less.
     """
@@ -132,22 +147,22 @@ class AllOf(Unweighted):
     )
 
     def combine(self, scores: tuple[Score, ...], completion: Completion) -> Score:
-        worst = min((score.value for score in scores if score.value is not None), default=1.0)
+        values = [math.inf if score.value is None else score.value for score in scores]
         missing = next((score for score in scores if not score.scored), None)
-        return (
-            unscored_composite(missing, scores) if missing is not None and worst > 0 else composite_score(worst, scores)
-        )
+        if missing is not None and min(values) > 0:
+            return unscored_composite(missing, scores)
+        return self.select(values.index(min(values)), scores, completion)
 
 
 @verifier("first_of")
 @dataclass(frozen=True)
-class FirstOf(Unweighted):
+class FirstOf(Selection):
     """The value of the first part that can score the completion: a rule first, then a judge for what it cannot read.
 
     A part that leaves the completion unscored (``bad_gold``, ``not_applicable``, ``error``) passes it on to the next. A
     score decides, also a 0 and also that of a missing answer (``no_answer``); the parts after it are not run, and are
-    ``not_applicable`` in the score. The status is that of the part that decides. If no part can score the completion,
-    it is unscored like the last of them.
+    ``not_applicable`` in the score. Status and steps are those of the part that decides. If no part can score
+    the completion, it is unscored like the last of them.
     """
 
     keeps_status: ClassVar[bool] = True
@@ -194,11 +209,11 @@ class FirstOf(Unweighted):
         return columns
 
     def combine(self, scores: tuple[Score, ...], completion: Completion) -> Score:
-        decider = next((score for score in scores if score.scored), None)
-        if decider is None:
+        number = next((number for number, score in enumerate(scores) if score.scored), None)
+        if number is None:
             return unscored_composite(scores[-1], scores)
-        assert decider.value is not None
-        total = composite_score(decider.value, scores, explanation=f"{decider.name}: {decider.explanation}")
+        decider = scores[number]
+        total = self.select(number, scores, completion, f"{decider.name}: {decider.explanation}")
         return replace(total, status=decider.status, answer=decider.answer, gold=decider.gold)
 
 
@@ -207,7 +222,7 @@ AppealedGroups = Literal["mixed", "all"]
 
 @verifier("appeal")
 @dataclass(frozen=True)
-class Appeal(Unweighted):
+class Appeal(Selection):
     """The value of the first of two parts, or that of the second where the first says wrong and the second disagrees.
 
     A rule that misses correct answers comes first, and a slower verifier that recognizes them,
@@ -276,9 +291,9 @@ class Appeal(Unweighted):
         first, second = scores
         if first.value is None or second.status == "error":
             return unscored_composite(first if first.value is None else second, scores)
-        decider = second if second.value is not None and second.value > first.value else first
-        assert decider.value is not None
-        total = composite_score(decider.value, scores, explanation=f"{decider.name}: {decider.explanation}")
+        number = 1 if second.value is not None and second.value > first.value else 0
+        decider = scores[number]
+        total = self.select(number, scores, completion, f"{decider.name}: {decider.explanation}")
         return replace(
             total, status=decider.status, answer=first.answer or second.answer, gold=first.gold or second.gold
         )
@@ -308,7 +323,28 @@ def _decided(decider: str) -> Score:
 
 
 def gives_steps(verifier: Verifier) -> bool:
-    """Whether a verifier scores steps: its class has ``gives_steps`` set, or one of its parts a process weight."""
+    """Whether a verifier scores steps: its class has ``gives_steps`` set, or its parts give it steps."""
+    if isinstance(verifier, Selection):
+        return any(map(_scores_steps, verifier.parts))
     if isinstance(verifier, Composite):
         return any(part.process != 0 for part in verifier.parts)
     return verifier.gives_steps
+
+
+def _scores_steps(part: Part) -> bool:
+    """Whether the scores of a part have steps; judged after each turn, all do."""
+    return part.on != "last" or gives_steps(part.verifier)
+
+
+def _named_steps(score: Score, weight: float = 1.0) -> list[StepScore]:
+    """The steps of a part times a weight, with its name in their explanations."""
+    return [
+        replace(step, value=weight * step.value, explanation=f"{score.name}: {step.explanation}")
+        for step in score.steps
+    ]
+
+
+def _whole_text(completion: Completion, value: float, names: str) -> StepScore:
+    """A step that spans the whole text, in an episode its last turn, for the value of parts that score no steps."""
+    start = completion.turns[-1].start if completion.turns else 0
+    return StepScore(start, len(completion.text), value, f"{names}: the whole text")

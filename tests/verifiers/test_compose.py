@@ -59,10 +59,11 @@ class Steps(Verifier):
     """Step scores at given spans."""
 
     steps: tuple[tuple[int, int, float], ...] = ()
+    value: float = 1.0
     gives_steps: ClassVar[bool] = True
 
     def __call__(self, example: Example, completion: Completion) -> Score:
-        return Score(1.0, steps=tuple(StepScore(*step, explanation="step") for step in self.steps))
+        return Score(self.value, steps=tuple(StepScore(*step, explanation="step") for step in self.steps))
 
 
 NO_ANSWER = Fixed(0.0, "no_answer")
@@ -371,6 +372,30 @@ def test_a_nested_sum_contributes_its_steps() -> None:
     inner = WeightedSum((Part("s", Steps(((0, 3, 1.0),)), 0.0, process=2.0),))
     score = total(Part("inner", inner, 1.0, process=3.0))
     assert [(step.start, step.end, step.value) for step in score.steps] == [(0, 3, 6.0)]
+
+
+LOW, HIGH = Part("low", Steps(((0, 3, 0.25),), 0.5)), Part("high", Steps(((4, 7, 0.75),), 1.0))
+OTHER, BAD = Part("other", Fixed(2.0)), Part("bad", BAD_GOLD)
+
+
+@pytest.mark.parametrize(
+    ("selection", "steps"),
+    [
+        (AnyOf((LOW, HIGH)), [(4, 7, 2.25)]),
+        (AllOf((HIGH, LOW)), [(0, 3, 0.75)]),
+        (FirstOf((BAD, LOW, HIGH)), [(0, 3, 0.75)]),
+        (Appeal((LOW, HIGH), groups="all"), [(4, 7, 2.25)]),
+        (Appeal((HIGH, LOW), groups="all"), [(4, 7, 2.25)]),
+        (AnyOf((LOW, OTHER)), [(0, 13, 6.0)]),  # it decides, and scores no steps
+        (FirstOf((BAD, OTHER)), [(0, 13, 6.0)]),
+        (AnyOf((Part("inner", FirstOf((BAD, LOW))),)), [(0, 3, 0.75)]),
+    ],
+)
+def test_a_selection_has_the_steps_of_the_part_that_decides(
+    selection: Verifier, steps: list[tuple[int, int, float]]
+) -> None:
+    score = total(Part("s", selection, 0.0, process=3.0))
+    assert [(step.start, step.end, step.value) for step in score.steps] == steps
 
 
 def test_schedules() -> None:
