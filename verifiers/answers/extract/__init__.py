@@ -35,9 +35,10 @@ from functools import partial
 from grpo_env.core import Completion, Format
 
 from ...blocks import find_tags, whole_turn
+from ..languages.foreign_text import uses_commas, uses_other_language
 from .answer_tag import from_answer_tags, not_mentioned
 from .boxed import EMPTY
-from .conclusions import uses_commas, uses_other_language, values_at_end
+from .conclusions import values_at_end
 from .corrections import replaced
 from .extracted import ALL_SOURCES, SOURCES, ExtractedAnswer, Source, is_value, unit_behind
 from .last_number import last_number

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from grpo_env.lazy_regex import lazy_compile
 
+from ..languages.foreign_text import uses_other_language
 from ..vocabulary.currencies import SIGNS
 from ..vocabulary.doubts import CORRECTS, DENIES, DOUBTS, LEAVES_OPEN, NOT, TRIES, UNSURE, WRONG
-from .conclusions import uses_other_language
 from .statements import NO_ABBREVIATION
 
 WINDOW = 600  # characters

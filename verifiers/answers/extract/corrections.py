@@ -18,10 +18,11 @@ from typing import NamedTuple
 
 from grpo_env.lazy_regex import lazy_compile
 
+from ..languages.foreign_text import uses_other_language
 from ..quantities.number import OverLimitError, read_number
 from ..spelling.normal import normal
 from ..vocabulary.currencies import SIGNS
-from .conclusions import WITHDRAWN, uses_other_language
+from ..vocabulary.foreign_doubts import WITHDRAWS, WITHDRAWS_AT_START, WITHDRAWS_INSIDE
 from .extracted import MAX_LENGTH, TRUTH, ExtractedAnswer, extracted, is_answer, is_value
 from .statements import statement
 
@@ -43,6 +44,11 @@ _REJECTED = lazy_compile(
 )
 # "18... no, wait.", unless the text says so again or confirms it
 _TAKEN_BACK = lazy_compile(rf"{_CLOSE}(?:\u2026\s?)?(?:no,? wait|wait,? no|(?:scratch|strike) that)\b", re.IGNORECASE)
+_WITHDRAWN = lazy_compile(  # in another language
+    rf"(?:\A|[.!?\n])[\s$)\]}}*_\\]{{0,9}}(?:{WITHDRAWS_AT_START})\s?[,!.:…{_DASHES}]"
+    rf"|\b(?:{WITHDRAWS})(?!\w)|{WITHDRAWS_INSIDE}",
+    re.IGNORECASE,
+)
 _CONFIRMED = lazy_compile(r"\b(?:right|correct|confirm\w*|yes|yep|matches|stands|holds|fine|indeed)\b", re.IGNORECASE)
 _DISOWNED = lazy_compile(
     r"\b(?:this|that|my) (?:answer|result|solution) (?:is|was) (?:wrong|incorrect|not (?:right|correct))\b",
@@ -150,7 +156,7 @@ def corrections(text: str, end: int, answers: tuple[str, ...]) -> Corrections:
         if not value and not alternative["and"] and _are_words(answers):
             further += _words(text, alternative.end(), answers, names=True)
     text = text[end:]
-    if uses_other_language(text) and WITHDRAWN.search(text):
+    if uses_other_language(text) and _WITHDRAWN.search(text):
         return Corrections(further, True)
     lower = text.lower()
     if not any(hint in lower for hint in _HINTS):
