@@ -101,9 +101,8 @@ def pack_batches(
     each of which has groups next to each other.
 
     The loss leaves out rows without a reward (see ``reward_of``) and, under ``advantage.truncated: mask``, truncated
-    rows. Rows whose advantages
-    are all 0 count in the denominators but need no forward pass, unless a KL penalty, an entropy bonus or a loss of the
-    user's own may give them a gradient.
+    rows. Rows whose advantages are all 0 count in the denominators but need no forward pass, unless a KL penalty, an
+    entropy bonus or a loss of the user's own may give them a gradient.
 
     Args:
         policy: the policy to train; micro-batches are of this process's groups, on its device.
