@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from typing import Any
 
 import torch
@@ -31,7 +32,8 @@ def prepare_adapter(policy: Policy, config: TrainConfig) -> None:
             try:
                 model.add_adapter(_lora(policy, config))
             except ValueError as error:  # of transformers: this version of peft is too old for it
-                raise UsageError(f"lora.rank={config.lora.rank}: {str(error).strip()}") from error
+                versions = f"peft is {version('peft')}, transformers {version('transformers')}"
+                raise UsageError(f"lora.rank={config.lora.rank}: {str(error).strip()} ({versions})") from error
     else:
         return
     if policy.autocast:  # rounding frozen weights once gives the same as autocast's rounding at every use

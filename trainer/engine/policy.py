@@ -100,6 +100,11 @@ class Policy:
         return "position_ids" in inspect.signature(self.model.forward).parameters
 
     @cached_property
+    def cache_argument(self) -> str:
+        """What the model calls its keys and values: transformers renamed ``past_key_values`` in 5.24."""
+        return "cache" if "cache" in inspect.signature(self.model.forward).parameters else "past_key_values"
+
+    @cached_property
     def max_positions(self) -> int | None:
         """The model's limit on the length of prompt plus completion, if it has one."""
         return getattr(self.model.config.get_text_config(decoder=True), "max_position_embeddings", None)

@@ -54,13 +54,13 @@ def next_logits(
 
     ``mask`` (rows, cached + L) is 0 at padding.
     """
-    inputs: dict[str, Any] = {"position_ids": positions} if policy.takes_position_ids else {}
+    inputs: dict[str, Any] = {policy.cache_argument: cache}
+    if policy.takes_position_ids:
+        inputs["position_ids"] = positions
     if prompts is not None:
         inputs["prompts"] = prompts
         mask = mask.new_ones(1, 1, 1, 1)  # transformers leaves a mask of four dimensions unchanged
-    logits: Tensor = policy.model(
-        input_ids=ids, attention_mask=mask, past_key_values=cache, use_cache=True, logits_to_keep=1, **inputs
-    ).logits
+    logits: Tensor = policy.model(input_ids=ids, attention_mask=mask, use_cache=True, logits_to_keep=1, **inputs).logits
     return logits[:, -1]
 
 

@@ -36,6 +36,18 @@ def test_greedy_equals_generate(policy: Policy) -> None:
         assert rollout.logps == [0.0] * len(rollout.ids)  # at temperature 0 no other token is possible
 
 
+def test_a_model_may_call_its_keys_and_values_cache(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As transformers' do from 5.24 on."""
+    forward, name = policy.model.forward, policy.cache_argument
+
+    def renamed(input_ids: torch.Tensor, position_ids: torch.Tensor, cache: object, **others: object) -> object:
+        return forward(input_ids=input_ids, position_ids=position_ids, **{name: cache}, **others)
+
+    expected = sample(policy, PROMPTS, 1, max_new_tokens=5, temperature=0)
+    monkeypatch.setattr(policy.model, "forward", renamed)
+    assert sample(replace(policy), PROMPTS, 1, max_new_tokens=5, temperature=0) == expected
+
+
 def next_token_distribution(policy: Policy, ids: list[int], temperature: float) -> torch.Tensor:
     with torch.no_grad():
         return torch.softmax(policy.model(torch.tensor([ids])).logits[0, -1] / temperature, -1)
