@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from grpo_env.cli.app import app as command
 from grpo_env.errors import UsageError
 from grpo_env.results.parts import PartScore
+from grpo_env.results.report.page import number
 from grpo_env.view import marks
 from grpo_env.view.app import make_app
 from grpo_env.view.bundle import bundle
@@ -40,6 +41,7 @@ def hostile_file(row, tmp_path_factory):
         made |= {"prompt": [{"role": HOSTILE, "content": HOSTILE}], "steps": [step], "turns": [turn]}
         made |= {"step_advantages": [1.0], "token_advantages": [0.5, -0.5, -0.5]}
         made["parts"][HOSTILE] = {**made["parts"]["tidy"], "status": HOSTILE, "explanation": HOSTILE, "steps": [step]}
+        made["parts"]["<b>_\x1b\u202e"] = made["parts"]["tidy"]  # short enough to be a column of the list
         rows.append(made)
     path = tmp_path_factory.mktemp("hostile") / "scores.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -58,7 +60,7 @@ def hostile(hostile_file, row, index):
 class Page(HTMLParser):
     """Collects tags and attributes; fails if a tag is not closed."""
 
-    VOID = frozenset({"meta", "br", "link", "input"})
+    VOID = frozenset({"meta", "br", "wbr", "link", "input"})
 
     def __init__(self, html):
         super().__init__()
@@ -161,6 +163,19 @@ def test_equal_values_do_not_differ(row, write, index, browse):
     page = browse(index(write(rows))).get("/0/group/1").text
     said = dict(re.findall(r"<td>(\w+)(?: <small>([\w ]+)</small>)?</td>", page))
     assert said | {"accuracy": "differs", "second": "status differs", "tidy": ""} == said
+
+
+def test_texts_are_compared_with_the_one_of_the_best_reward(row, write, index, browse):
+    rows = [row(1, c, 1, total=total) for c, total in enumerate((None, -1.0, 0.0, -0.5))]
+    assert "Words that completion 2 does not have" in browse(index(write(rows))).get("/0/group/1").text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.12345, "0.123"), (-12.345, "-12.3"), (1999.6, "2,000"), (-123456.0, "-123,456"), (1e9, "1e+09")],
+)
+def test_numbers_of_up_to_six_digits_have_no_exponent(value, text):
+    assert number(value) == text
 
 
 def test_sizes_are_bounded(row, write, index, browse):
@@ -342,8 +357,9 @@ def run_folder(tmp_path, row):
 def test_runs_are_compared_with_runs_and_files_with_files(run_folder, write, row, index, browse):
     """A run and a score file rarely have a row in common."""
     scores = [write([row(0, 0, 1)], name) for name in ("a.jsonl", "b.jsonl")]
-    page = browse(index(run_folder, *scores)).get("/").text
-    assert re.findall(r"/compare/\d/\d/", page) == ["/compare/1/2/", "/compare/2/1/"]
+    client = browse(index(run_folder, *scores))
+    assert re.findall(r"/compare/\d/\d/", client.get("/").text) == ["/compare/1/2/", "/compare/2/1/"]
+    assert [re.findall(r"/compare/\d/\d/", client.get(f"/{n}/").text) for n in range(2)] == [[], ["/compare/1/2/"]]
 
 
 def test_a_run_has_curves_that_lead_to_its_samples(run_folder, index, browse):

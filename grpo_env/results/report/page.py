@@ -59,7 +59,7 @@ def environment() -> Environment:
     env = Environment(
         loader=PackageLoader("grpo_env.results.report"), autoescape=True, undefined=StrictUndefined, finalize=finalize
     )
-    env.filters |= {"short": short, "number": number}
+    env.filters |= {"short": short, "number": number, "visible": visible}
     return env
 
 
@@ -122,6 +122,8 @@ def short(text: Any, length: int = MAX_LENGTH) -> str:
     return text if len(text) <= length else f"{text[:length]}… ({len(text) - length:,} more characters)"
 
 
-def number(value: float | None, digits: str = ".3g") -> str:
-    """A formatted number, or a dash for ``None``."""
-    return "-" if value is None else format(value, digits)
+def number(value: float | None, form: str = "") -> str:
+    """A number, or a dash for ``None``. Without a ``form`` it has three digits, or those before the point if more."""
+    if value is None:
+        return "-"
+    return format(value, form or (",.0f" if 999.5 <= abs(value) < 1e6 else ".3g"))

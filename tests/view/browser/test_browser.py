@@ -49,6 +49,8 @@ def paths(row, rows, tmp_path_factory):
     many[0] |= {"steps": [{"start": 0, "end": 8, "value": 0.5, "explanation": HOSTILE}], "step_advantages": [1.0]}
     many[0] |= {"token_advantages": [0.5, -0.5], "turns": [{"text": HOSTILE, "calls": [{"name": "search"}]}]}
     many[0]["parts"]["tidy"] |= {"steps": [{"start": 0, "end": 8, "value": 0.5, "explanation": HOSTILE}]}
+    for made in many:
+        made["parts"] = {**made["parts"], "a_part_with_a_long_name" * 4: made["parts"]["tidy"]}
     many[77]["text"] = "a zebra " * 30 + "so it is 4."
     other = json.loads(json.dumps(many))
     other[1]["parts"]["accuracy"]["value"], other[1]["total"] = 1.0, 3.0
