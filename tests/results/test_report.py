@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from grpo_env.cli.app import app
 from grpo_env.errors import UsageError
-from grpo_env.results.report import make_report, render
+from grpo_env.results.report import captions, make_report, render
 from grpo_env.results.report.captions import constants
 from grpo_env.results.report.caveats import reward_warnings
 from grpo_env.results.report.charts import charts
@@ -169,6 +169,11 @@ def test_files_without_texts_answers_rewards_or_groups(row, rows):
     unscored = make_report([row(p, 0, None) for p in range(3)])
     assert (unscored.reward, unscored.accuracy, unscored.maj_at, unscored.kinds) == (None, None, {}, {"single": 3})
     assert "No completion could be scored by accuracy" in render(unscored)
+    page = render(make_report([row(0, c, None) for c in range(4)]))
+    for untrue in ("rewards are equal", "one completion per prompt", "total (the reward)", "a tenth of the"):
+        assert untrue not in page
+    one = captions.headline(make_report([row(0, 0, 1.0)]))
+    assert one.startswith("1 completion of 1 prompt: mean accuracy 1.000")
 
 
 def test_a_parquet_file_gives_the_same_report(rows, tmp_path):

@@ -35,7 +35,8 @@ def unscored(report: Report) -> Iterator[RewardWarning]:
         return
     reasons = "; ".join(reason for status in UNSCORED for reason in report.total.reasons.get(status, ()))
     yield RewardWarning(
-        f"{_percent(report.unscored, report.completions)} of the completions are unscored; first reasons: {reasons}",
+        f"{_percent(report.unscored, report.completions)} of the completions are unscored"
+        + (f"; first reasons: {reasons}" if reasons else ""),
         "They are left out of training and of all means here. Fix the gold answers or the verifier first",
     )
 
@@ -103,8 +104,8 @@ def uniform_groups(report: Report) -> Iterator[RewardWarning]:
         )
     if compared and masked > 0.05 * compared:
         yield RewardWarning(
-            f"in {_percent(masked, compared)} of the groups the signal is masked: the completions differ, their "
-            "rewards do not",
+            f"in {_percent(masked, compared)} of the groups the signal is masked: the completions differ and their "
+            "rewards do not, or fewer than two are scored",
             "Possible causes are weights that cancel out, a clip that is too narrow, and unscored completions; see "
             "the groups below",
         )

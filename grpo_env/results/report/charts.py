@@ -130,6 +130,8 @@ def _step_charts(steps: Steps) -> list[Chart]:
 
 
 def _has_points(chart: Chart) -> bool:
+    if isinstance(chart, Columns):
+        return bool(chart.bins.counts)
     return not isinstance(chart, Lines) or any(line.xs for line in chart.series.values())
 
 
