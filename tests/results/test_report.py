@@ -148,7 +148,7 @@ def test_steps_have_a_profile_and_a_color(rows):
     [
         (lambda row: [], "no scores in it"),
         (lambda row: [{"id": 1}], "line 1: no key 'completion'"),
-        (lambda row: [{**row(0, 0, 1), "group": None}], "has no 'group'; score the file again"),
+        (lambda row: [{**row(0, 0, 1), "metric": None}], "has no 'metric'; score the file again"),
         (lambda row: [row(0, 0, 1), {**row(1, 0, 1), "metric": "other"}], "two tasks, sums (metric accuracy) and"),
         (lambda row: [row(0, 0, 1), row(1, 0, 1), row(0, 1, 1)], "the rows of group 'g0' are not adjacent"),
         (lambda row: [{**row(0, 0, 1), "parts": {"accuracy": {}}}], "part 'accuracy' was not written by"),
@@ -163,8 +163,9 @@ def test_files_that_are_not_scores_are_rejected(row, tmp_path, make_rows, words)
 
 
 def test_files_without_texts_answers_rewards_or_groups(row, rows):
-    bare = [{key: value for key, value in row.items() if key not in ("text", "prompt", "seconds")} for row in rows]
+    bare = [{key: row[key] for key in row if key not in ("text", "prompt", "seconds", "group")} for row in rows]
     assert "has no texts" in render(make_report(bare))
+    assert make_report(bare).kinds == make_report(rows).kinds
     assert make_report(bare).length is None
     unscored = make_report([row(p, 0, None) for p in range(3)])
     assert (unscored.reward, unscored.accuracy, unscored.maj_at, unscored.kinds) == (None, None, {}, {"single": 3})
