@@ -19,6 +19,7 @@ from grpo_env.results.report.page import number
 from grpo_env.view import marks
 from grpo_env.view.app import make_app
 from grpo_env.view.bundle import bundle
+from grpo_env.view.run_page import charts
 from grpo_env.view.sources import find_sources
 from grpo_env.view.store import line_offsets
 
@@ -376,6 +377,17 @@ def test_a_run_has_curves_that_lead_to_its_samples(run_folder, index, browse):
     assert "tokens 1 to 1: -0.7" in page
     assert "first turn" in page[page.index("<h2>Turns</h2>") :]
     assert "<b>1</b> of 3 completions" in client.get("/0/?min.step=1").text
+
+
+@pytest.mark.parametrize("steps", [1, 60, 61, 62, 1000])
+def test_curves_begin_and_end_with_the_run(steps):
+    metrics = [{"kind": "train", "step": step, "uniform_groups": step / steps} for step in range(steps)]
+    (chart,) = charts(metrics)
+    assert chart.title == "groups whose advantages are all 0"
+    (line,) = chart.series.values()
+    assert (line.xs[0], line.xs[-1]) == (0, steps - 1)
+    assert min(steps, 30) <= len(line.xs) <= 61
+    assert line.ys == [step / steps for step in line.xs]
 
 
 @pytest.mark.parametrize(
