@@ -25,6 +25,7 @@ from .options import (
     VerifierFiles,
     console,
     ending_by_sigterm,
+    escape_controls,
     loaded_task,
     write_new,
 )
@@ -125,7 +126,6 @@ def report(
     from grpo_env.results.report.caveats import reward_warnings
     from grpo_env.results.report.charts import charts
     from grpo_env.results.report.png import write_pngs
-    from grpo_env.results.report.spans import visible
 
     for file in [out, *([groups] if groups else [])]:  # checked before the work, and again when writing
         check_free(file, overwrite=overwrite)
@@ -135,10 +135,10 @@ def report(
         write_new(groups, _groups_page(scores, report), overwrite=overwrite)
         pictures.append(groups)
     write_new(out, render(report, _link(out, groups) if groups else None), overwrite=overwrite)
-    console.print(headline(report), markup=False, soft_wrap=True)
+    console.print(escape_controls(headline(report)), markup=False, soft_wrap=True)
     for warning in reward_warnings(report):
-        text = f"warning: {visible(warning.problem)}. {warning.advice}."
-        console.print(text, markup=False, soft_wrap=True, style="yellow")
+        text = f"warning: {warning.problem}. {warning.advice}."
+        console.print(escape_controls(text), markup=False, soft_wrap=True, style="yellow")
     for file in (out, *pictures):
         console.print(f"Wrote {file}", markup=False, soft_wrap=True)
 
@@ -227,7 +227,7 @@ def export(
             advice += "; or --no-prompt exports texts alone" * (kind == "sft")
         raise RunError(f"{error}{advice}") from error
     rows = counted(summary.written, f"{kind} row")
-    console.print(f"Wrote {rows} to {out}; {summary}", markup=False, soft_wrap=True)
+    console.print(escape_controls(f"Wrote {rows} to {out}; {summary}"), markup=False, soft_wrap=True)
     if note := summary.label_note():
         console.print(f"note: {note} (--min-step sets the value of a good step)", markup=False, style="yellow")
     if note := summary.prompt_note():

@@ -207,6 +207,18 @@ def test_the_command_writes_a_page_and_pictures_and_overwrites_nothing(rows, tmp
     assert not (tmp_path / "new.html").exists()
 
 
+def test_names_from_a_file_do_not_steer_the_terminal(rows, tmp_path):
+    name = "acc\x1b[31m\u202e"
+    for row in rows:
+        row |= {"metric": name, "parts": {name: row["parts"]["accuracy"]}}
+    scores = write(tmp_path / "scores.jsonl", rows)
+    for command in (["report"], ["export", "sft"]):
+        done = CliRunner().invoke(app, [*command, str(scores), "--out", str(tmp_path / f"{command[-1]}.jsonl")])
+        assert done.exit_code == 0, done.output
+        assert "acc\\x1b[31m\\u202e" in done.output
+        assert not {"\x1b", "\u202e"} & set(done.output)
+
+
 def test_a_bad_value_is_named_with_its_file_and_line(tmp_path, row):
     bad = {**row(0, 1, 1), "total": "high"}
     path = tmp_path / "scores.jsonl"
