@@ -9,6 +9,8 @@ from statistics import NormalDist, fmean
 
 Interval = tuple[float, float]
 
+FEWEST = 3  # problems: a bootstrap of fewer says nothing
+
 
 def pass_at_k(samples: int, correct: int, k: int) -> float:
     """Unbiased estimate of pass@k, the chance that one of ``k`` samples is correct, from ``samples`` samples.

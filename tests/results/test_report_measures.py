@@ -114,6 +114,16 @@ def test_the_bootstrap_takes_groups_as_units():
     assert result == estimate(floats(*[1, 3] * 200), floats(*[4] * 400))
 
 
+@pytest.mark.parametrize(
+    ("sums", "known"),
+    [((2,), False), ((1, 2), False), ((1, 2, 3), True), ((2,) * 50, False), ((4,), True), ((0, 4), True)],
+)
+def test_a_bootstrap_of_fewer_than_three_groups_or_equal_ones_says_nothing(sums, known):
+    result = estimate(floats(*sums), floats(*[4] * len(sums)))
+    assert result.value == pytest.approx(sum(sums) / len(sums) / 4)
+    assert (result.interval is not None) == known
+
+
 def test_groups_are_weighted_by_their_number_of_completions():
     assert estimate(floats(1, 3, 0), floats(2, 6, 0)).value == 0.5
     assert estimate(floats(1, 3, 0), floats(1, 9, 0)).value == 0.4

@@ -15,10 +15,11 @@ def headline(report: Report) -> str:
     if report.accuracy is None:
         return f"No completion could be scored by {report.metric}."
     reward = f". The mean reward is {report.reward.value:.3f}" if report.reward else ""
-    low, high = report.accuracy.interval
+    ends = report.accuracy.interval
+    interval = f" (95% interval {ends[0]:.3f} to {ends[1]:.3f})" if ends else ""
     return (
         f"{counted(report.completions, 'completion')} of {counted(report.groups, 'prompt')}: mean {report.metric} "
-        f"{report.accuracy.value:.3f} (95% interval {low:.3f} to {high:.3f}){reward}."
+        f"{report.accuracy.value:.3f}{interval}{reward}."
     )
 
 

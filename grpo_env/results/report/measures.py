@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grpo_env.confidence_intervals import Interval, pass_at_k, wilson
+from grpo_env.confidence_intervals import FEWEST, Interval, pass_at_k, wilson
 from grpo_env.equality import equal
 
 Floats = NDArray[np.float64]
@@ -19,10 +19,10 @@ RESAMPLES = 1000
 
 
 class Estimate(NamedTuple):
-    """A mean over ``groups`` groups with its 95% interval."""
+    """A mean over ``groups`` groups with its 95% interval, ``None`` if they do not tell it (``estimate``)."""
 
     value: float
-    interval: Interval
+    interval: Interval | None
     groups: int
 
 
@@ -31,8 +31,9 @@ def estimate(sums: Floats, sizes: Floats, seed: int = 0, confidence: float = 0.9
 
     Groups are the units of the interval, since completions of one prompt are correlated: Wilson's interval if each
     group is all 0 or all 1, for Kish's (1965) effective number of groups, sum(sizes)^2 / sum(sizes^2), which is their
-    number if all have one size; else the percentile bootstrap over groups (Efron 1979). Identical groups are drawn
-    together: a resample is one multinomial draw over the distinct ones.
+    number if all have one size; else the percentile bootstrap over groups (Efron 1979), which says nothing about fewer
+    than ``FEWEST`` groups or equal ones. Identical groups are drawn together: a resample is one multinomial draw over
+    the distinct ones.
     """
     sums, sizes = sums[sizes > 0], sizes[sizes > 0]
     if not len(sizes):
@@ -41,6 +42,8 @@ def estimate(sums: Floats, sizes: Floats, seed: int = 0, confidence: float = 0.9
     if np.isin(sums / sizes, (0.0, 1.0)).all():
         effective = float(sizes.sum() ** 2 / (sizes @ sizes))
         return Estimate(mean, wilson(mean * effective, effective, confidence), len(sizes))
+    if len(sizes) < FEWEST or is_constant(sums / sizes):
+        return Estimate(mean, None, len(sizes))
     pairs, counts = np.unique(np.stack([sums, sizes]), axis=1, return_counts=True)
     generator = np.random.default_rng(seed)
     means = np.empty(RESAMPLES)
