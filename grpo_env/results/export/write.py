@@ -109,17 +109,18 @@ def export_file(rows: Iterable[ScoreRow], kind: Kind, out: Path, *, overwrite: b
     with new_rows(out, kind.suffixes, kind.columns, overwrite=overwrite) as write:
         for row in export(rows, kind, summary):
             if out.suffix == ".parquet":
-                _refuse_calls(row)
+                _refuse_tools(row)
             write(row)
         if not summary.written:
             raise RunError(f"nothing to export: {summary}")
     return summary
 
 
-def _refuse_calls(row: Mapping[str, Any]) -> None:
-    """Raise ``UsageError`` for tool calls: Arrow gives all calls of a file the same arguments, and fills in nulls."""
+def _refuse_tools(row: Mapping[str, Any]) -> None:
+    """Raise ``UsageError`` for tools and calls: Arrow gives all calls the same arguments, and fills in nulls."""
     chats = [value for value in row.values() if isinstance(value, list)]
-    if any(isinstance(item, dict) and item.keys() != {"role", "content"} for chat in chats for item in chat):
+    calls = any(isinstance(item, dict) and item.keys() != {"role", "content"} for chat in chats for item in chat)
+    if calls or "tools" in row:
         raise UsageError(
-            f"row {row['id']!r}: tool calls cannot be written as Parquet; give a name that ends in .jsonl with --out"
+            f"row {row['id']!r}: tools cannot be written as Parquet; give a name that ends in .jsonl with --out"
         )
