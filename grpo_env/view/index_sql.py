@@ -88,7 +88,7 @@ def texts_sql(kind: str, parts: int) -> str:
 def _typed(value: str, sql_type: str, column: str) -> str:
     if column == "text":
         return value
-    if column in ("id", "row_group", "file"):  # compared, so that what is cut off must count
+    if column in ("id", "row_group"):  # compared, so that what is cut off must count
         return f"CASE WHEN length({value}) > {MAX_NAME} THEN left({value}, {MAX_NAME}) || md5({value}) ELSE {value} END"
     if sql_type == "VARCHAR":
         return f"left({value}, {MAX_NAME})"

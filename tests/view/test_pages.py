@@ -268,7 +268,7 @@ def few(monkeypatch):
     return 4
 
 
-def test_compressed_parquet_and_plain_files_have_the_same_index(few, rows, write, index, tmp_path):
+def test_compressed_parquet_plain_files_and_lists_have_the_same_index(few, rows, write, index, tmp_path):
     import pyarrow
     import pyarrow.parquet
 
@@ -277,7 +277,8 @@ def test_compressed_parquet_and_plain_files_have_the_same_index(few, rows, write
     packed.write_bytes(gzip.compress(plain.read_bytes()))
     table = tmp_path / "scores.parquet"
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), table)
-    store = index(plain, packed, table)
+    listed = write([json.dumps(rows, indent=1)], "scores.json")
+    store = index(plain, packed, table, listed)
     assert len(rows) > few
     contents = []
     for found in store.tables:
@@ -285,7 +286,7 @@ def test_compressed_parquet_and_plain_files_have_the_same_index(few, rows, write
         last = store.row(found, len(rows) - 1)
         assert (last["id"], last["completion"]) == (rows[-1]["id"], rows[-1]["completion"])
         contents.append(store.query(f"SELECT * FROM rows_{found.tag} ORDER BY n"))
-    assert contents[0] == contents[1] == contents[2]
+    assert contents[0] == contents[1] == contents[2] == contents[3]
 
 
 def test_lines_that_are_no_score_rows_are_named_and_skipped(row, write, index):
