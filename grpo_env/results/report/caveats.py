@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from grpo_env.core import UNSCORED
 
+from ..parts import is_called
 from .captions import seconds
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def no_answer(report: Report) -> Iterator[RewardWarning]:
     """The metric found no answer in more than 10% of the completions."""
     for part in report.parts:
         missing = part.statuses.get("no_answer", 0)
-        if part.name.split(".")[-1] == report.metric and missing > 0.1 * report.completions:
+        if is_called(part.name, report.metric) and missing > 0.1 * report.completions:
             reasons = "; ".join(part.reasons.get("no_answer", ()))
             yield RewardWarning(
                 f"{part.name} found no answer in {_percent(missing, report.completions)} of the completions"

@@ -13,7 +13,7 @@ import numpy as np
 from grpo_env.core import is_left_out
 from grpo_env.errors import UsageError
 
-from ..parts import PartScore, named_parts, total_score
+from ..parts import PartScore, is_called, named_parts, total_score
 from ..rows import ScoreRow, groups
 from .groups import GroupKind, Member, group_kind, is_misranked, steps_differ
 from .measures import Floats
@@ -181,7 +181,7 @@ def _add_row(data: Gathered, row: ScoreRow) -> Member:
         if name not in data.parts:
             data.parts[name] = PartColumns(depth=name.count("."))
         data.parts[name].add(index, part)
-        if metric is None and name.split(".")[-1] == data.metric:
+        if is_called(name, data.metric):
             metric = part
     value, answer = (metric.value, metric.answer) if metric else (None, None)
     data.metrics.put(index, value)
