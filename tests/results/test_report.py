@@ -97,6 +97,10 @@ def test_a_sound_reward_has_no_warnings(row):
     report = make_report(rows)
     assert reward_warnings(report) == []
     assert "No warnings" in render(report)
+    for score_row in rows:  # the metric is a part of the only weighted part
+        metric = score_row["parts"]["accuracy"]
+        score_row["parts"] = {"gate": {**metric, "parts": {"accuracy": metric | {"weight": 0.0}}}}
+    assert reward_warnings(make_report(rows)) == []
 
 
 @pytest.mark.parametrize(

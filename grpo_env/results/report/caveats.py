@@ -54,9 +54,11 @@ def misranked(report: Report) -> Iterator[RewardWarning]:
 
 
 def dominant_part(report: Report) -> Iterator[RewardWarning]:
-    """A part other than the metric accounts for most of the reward's variance."""
+    """A part without the metric accounts for most of the reward's variance."""
+    metric = next((part.name for part in report.parts if is_called(part.name, report.metric)), "")
     for part in report.parts:
-        if part.name != report.metric and part.variance_fraction is not None and part.variance_fraction > 0.5:
+        has_metric = f"{metric}.".startswith(f"{part.name}.")
+        if not has_metric and part.variance_fraction is not None and part.variance_fraction > 0.5:
             yield RewardWarning(
                 f"{part.name} accounts for {part.variance_fraction:.0%} of the reward's variance",
                 f"Training will optimize {part.name} before {report.metric}. Lower its weight, or reward it only if "
