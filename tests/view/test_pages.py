@@ -181,13 +181,15 @@ def test_numbers_of_up_to_six_digits_have_no_exponent(value, text):
 
 def test_sizes_are_bounded(row, write, index, browse):
     long = "x" * 300_000
-    rows = [row(0, c, 1, text=long + str(c), answer=long, explanation=long, id=long) for c in range(2)]
+    fields = {"answer": long, "explanation": long, "id": long, "token_advantages": [0.5] * 300_000}
+    rows = [row(0, c, 1, text=long + str(c), **fields) for c in range(2)]
     for made in rows:
         made["prompt"] = long
         made["parts"] = {**made["parts"], **{f"{n}{long[: 50 + n]}": made["parts"]["tidy"] for n in range(80)}}
     client = browse(index(write(rows)))
     for address in ("/0/", "/0/row/0", "/0/group/1"):
         assert len(client.get(address).text) < 200_000
+    assert "advantage by token, tokens 1 to 2,000<" in client.get("/0/row/0").text
 
 
 def test_addresses_that_are_wrong_get_one_line(hostile, browse):
