@@ -39,6 +39,8 @@ def summary_lines(result: Calibration) -> Iterator[str]:
     yield _rate("false positives", result.false_positive, "wrong completions accepted")
     yield _rate("rejected", result.rejected, "rejected completions correct")
     yield _rate("accepted", result.accepted, "accepted completions wrong")
+    if result.one_sided:
+        yield "  false negatives and false positives need labels of accepted and of rejected completions"
     negative, positive = result.design_effect
     if max(negative, positive) >= 1.05:
         yield (
