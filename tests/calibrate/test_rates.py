@@ -175,6 +175,9 @@ def test_rows_without_a_label_and_strata_without_one() -> None:
     result = calibrate([*rows("accepted", 100, 4, 1), unsure, open_row])
     assert (result.labeled, result.unsure, result.uncovered, result.completions) == (5, 1, 70, 100)
     assert result.rejected.value is None
+    lines = list(summary_lines(result))
+    assert "left out: 1 completion that could not be decided" in lines
+    assert "left out: 70 completions in strata without a label" in lines
     with pytest.raises(UsageError, match="no row has a label"):
         calibrate([open_row])
 
