@@ -88,10 +88,11 @@ class Pairs:
         return pairs
 
     def summary(self) -> dict[str, Any]:
-        """Counts of pairs, of rows without one, of different texts, and the mean rewards."""
+        """Counts of pairs, of rows without one, of different texts, and the mean rewards of pairs with both."""
+        both = "FILTER (WHERE reward IS NOT NULL AND other_reward IS NOT NULL)"
         (found,) = self.store.query(
-            "SELECT count(*) AS pairs, count(*) FILTER (WHERE rank < 6) AS changed, avg(reward) AS mean, "
-            f"avg(other_reward) AS other_mean FROM {self.name}"
+            f"SELECT count(*) AS pairs, count(*) FILTER (WHERE rank < {len(CHANGES)}) AS changed, "
+            f"avg(reward) {both} AS mean, avg(other_reward) {both} AS other_mean FROM {self.name}"
         )
         (texts,) = self.store.query(
             f"SELECT count(*) AS other_texts FROM {self.name} p JOIN texts_{self.a.tag} x ON p.n = x.n "

@@ -454,6 +454,14 @@ def test_changed_verdicts_come_first(rows, write, index, browse):
 # --out
 
 
+def test_mean_rewards_are_of_the_completions_that_have_one_in_both_files(row, write, index, browse):
+    before = [row(0, c, 1, total=float(c)) for c in range(3)]
+    after = [{**made, "total": total} for made, total in zip(before, (5.0, 2.0, None), strict=True)]
+    page = browse(index(write(before), write(after, "b.jsonl"))).get("/compare/0/1/").text
+    assert "mean reward 0.5000" in page
+    assert "mean reward 3.5000" in page
+
+
 def test_a_bundle_is_one_file_without_scripts_and_requests(hostile_file):
     html = bundle([hostile_file], "http://127.0.0.1:8001/0/?sort=-reward&token=x", 10)
     page = Page(html)
