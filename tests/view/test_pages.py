@@ -442,10 +442,13 @@ def test_changed_verdicts_come_first(rows, write, index, browse):
     changed[4]["parts"]["accuracy"]["value"] = 1.0  # wrong to correct
     changed[4]["total"] = 1.0
     changed[1]["total"] = 9.0  # only the reward
+    changed[2]["parts"]["tidy"]["value"] = 0.5  # only a part
+    changed[3]["parts"]["tidy"]["value"] = None
     store = index(write(rows, "a.jsonl"), write(list(reversed(changed)), "b.jsonl"))
     page = browse(store).get("/compare/0/1/").text
-    assert "2 of 10 completions differ" in page
-    assert page.index("became correct</span>") < page.index("reward differs</span>")
+    assert "4 of 10 completions differ" in page
+    assert page.index("became correct</span>") < page.index("reward differs</span>") < page.index("part differs</span>")
+    assert [page.count(f">{change}</span>") for change in ("reward differs", "part differs")] == [1, 2]
     assert "row/4?" in page
     assert "in B" in browse(store).get("/compare/0/1/row/4").text
     assert 'A wrong</th><td class="n">1</td>' in page
