@@ -12,6 +12,7 @@ import typer
 from grpo_env.errors import RunError, UsageError
 from grpo_env.files.writer import check_free
 from grpo_env.plural import counted
+from grpo_env.terminal import escape_controls
 
 from .options import (
     Answer,
@@ -25,7 +26,6 @@ from .options import (
     VerifierFiles,
     console,
     ending_by_sigterm,
-    escape_controls,
     loaded_task,
     write_new,
 )
