@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from grpo_env.confidence_intervals import Interval, clopper_pearson
 from grpo_env.errors import UsageError
+from grpo_env.results.rows import group_of
 
 from .sample import LabelRow
 
@@ -133,11 +134,7 @@ def calibrate(rows: Sequence[LabelRow]) -> Calibration:
 
 def _sampled(rows: Sequence[LabelRow], *, correct: bool, in_numerator: bool) -> Sampled:
     hits = [row["label"] == correct for row in rows]
-    return Sampled(rows[0]["stratum_size"], in_numerator, hits, [_group(row) for row in rows])
-
-
-def _group(row: LabelRow) -> str:
-    return f"{row.get('file', '')}\0{row.get('group', row['id'])}"
+    return Sampled(rows[0]["stratum_size"], in_numerator, hits, [group_of(row) for row in rows])
 
 
 def _stratum_rate(name: str, rows: Sequence[LabelRow]) -> StratumRate:
