@@ -127,6 +127,8 @@ def report(
     from grpo_env.results.report.charts import charts
     from grpo_env.results.report.png import write_pngs
 
+    if groups and groups.resolve() == out.resolve():
+        raise UsageError(f"{out}: --groups and --out are the same file; give two names")
     for file in [out, *([groups] if groups else [])]:  # checked before the work, and again when writing
         check_free(file, overwrite=overwrite)
     report = make_report(scores)

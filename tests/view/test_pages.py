@@ -503,6 +503,8 @@ def test_a_report_links_its_completions_to_their_groups(row, write, tmp_path):
         CliRunner().invoke(command, [*arguments, "--out", str(tmp_path / "new.html")]).exception, UsageError
     )
     assert not (tmp_path / "new.html").exists()
+    same = CliRunner().invoke(command, [*arguments, "--out", str(groups), "--overwrite"])
+    assert "--groups and --out are the same file" in str(same.exception)
 
 
 def test_the_command_says_which_extra_is_missing(monkeypatch, rows, write):
