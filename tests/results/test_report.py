@@ -71,6 +71,11 @@ def test_truncated_completions_are_counted_among_those_with_a_finish_reason(rows
     assert any(words in warning.problem for warning in reward_warnings(make_report(changed)))
 
 
+def test_the_first_lines_of_two_files_are_two_input_rows(row):
+    assert make_report([row(0, 0, 1, file=name, group=name) for name in "ab"]).input_rows == 2
+    assert make_report([row(0, c, 1, file="a") for c in range(2)]).input_rows == 1
+
+
 def test_length_is_in_tokens_if_every_row_has_a_count(rows):
     counted = [row | {"num_tokens": 7} for row in rows]
     report = make_report(counted)
