@@ -9,6 +9,8 @@ from statistics import NormalDist, fmean
 
 Interval = tuple[float, float]
 
+FEWEST = 3  # problems: a bootstrap of fewer says nothing
+
 
 def pass_at_k(samples: int, correct: int, k: int) -> float:
     """Unbiased estimate of pass@k, the chance that one of ``k`` samples is correct, from ``samples`` samples.
@@ -20,8 +22,11 @@ def pass_at_k(samples: int, correct: int, k: int) -> float:
     return 1.0 - math.comb(samples - correct, k) / math.comb(samples, k)
 
 
-def wilson(successes: float, count: int, confidence: float = 0.95) -> Interval:
-    """Wilson's score interval for a proportion (Wilson 1927), valid near 0 and 1, unlike the normal interval."""
+def wilson(successes: float, count: float, confidence: float = 0.95) -> Interval:
+    """Wilson's score interval for a proportion (Wilson 1927), valid near 0 and 1, unlike the normal interval.
+
+    ``count`` may be an effective sample size, which is not a whole number.
+    """
     if count == 0:
         return 0.0, 1.0
     z = NormalDist().inv_cdf((1 + confidence) / 2)

@@ -61,9 +61,11 @@ def ask(path: Path, key: Callable[[], str], show: Callable[[str], None]) -> bool
     """Ask for the labels that are missing, one key for each, and append each to the file at once.
 
     Returns whether all are labeled: False after ``q``, Ctrl-C or the end of the input. The verdict is not shown,
-    because it would influence the label. Raises ``UsageError`` as ``read_labels`` does, and ``RunError`` if the
-    file cannot be written.
+    because it would influence the label. Raises ``UsageError`` as ``read_labels`` does and for a file that is not
+    ``.jsonl``, and ``RunError`` if the file cannot be written.
     """
+    if path.suffix != ".jsonl":
+        raise UsageError(f"{path}: answers are appended as lines, so --ask needs a file whose name ends in .jsonl")
     rows = read_labels(path)
     missing = [row for row in rows if row["label"] is None]
     at = 0

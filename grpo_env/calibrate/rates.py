@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 from grpo_env.confidence_intervals import Interval, clopper_pearson
 from grpo_env.errors import UsageError
+from grpo_env.results.rows import group_of
 
 from .sample import LabelRow
 
@@ -24,7 +25,7 @@ UNSURE = "?"  # the label of a row that the labeler could not decide
 class Rate:
     """An estimated rate with its 95% interval. ``errors`` of ``count`` labeled rows are the unweighted counts.
 
-    ``value`` is ``None`` if no labeled row counts.
+    ``value`` is ``None`` if the labels do not tell it.
     """
 
     value: float | None
@@ -48,8 +49,10 @@ class Calibration:
     """How often a metric is wrong. ``false_negative`` is the rate among correct completions, ``false_positive`` among
     wrong ones; ``rejected`` and ``accepted`` are the rates of wrong verdicts among rejected and accepted completions.
 
-    ``completions`` are those of the strata with labels and ``uncovered`` those of the others. ``errors`` are the
-    labeled rows with a wrong verdict. ``design_effect`` is how many times larger the variance is because completions of
+    ``completions`` are those of the strata with labels and ``uncovered`` those of the others. With ``one_sided`` only
+    accepted or only rejected completions have labels, though there are both; ``false_negative`` and ``false_positive``
+    then have no value, since completions of the other verdict count in them. ``errors`` are the labeled rows with a
+    wrong verdict. ``design_effect`` is how many times larger the variance is because completions of
     one prompt are alike, for false negatives and false positives.
     """
 
@@ -59,6 +62,7 @@ class Calibration:
     labeled: int
     unsure: int
     uncovered: int
+    one_sided: bool
     false_negative: Rate
     false_positive: Rate
     rejected: Rate
@@ -105,6 +109,10 @@ def calibrate(rows: Sequence[LabelRow]) -> Calibration:
     negatives = [_sampled(own, correct=True, in_numerator=not own[0]["verdict"]) for own in covered.values()]
     positives = [_sampled(own, correct=False, in_numerator=own[0]["verdict"]) for own in covered.values()]
     effects = design_effect(negatives), design_effect(positives)
+    rates = [ratio(negatives, effects[0]), ratio(positives, effects[1])]
+    one_sided = len({own[0]["verdict"] for own in covered.values()}) < len({row["verdict"] for row in rows})
+    if one_sided:
+        rates = [replace(rate, value=None, interval=(0.0, 1.0)) for rate in rates]
     first = rows[0]
     return Calibration(
         task=first["task"],
@@ -113,8 +121,9 @@ def calibrate(rows: Sequence[LabelRow]) -> Calibration:
         labeled=sum(map(len, covered.values())),
         unsure=sum(row["label"] == UNSURE for row in rows),
         uncovered=sum(own[0]["stratum_size"] for name, own in strata.items() if name not in covered),
-        false_negative=ratio(negatives, effects[0]),
-        false_positive=ratio(positives, effects[1]),
+        one_sided=one_sided,
+        false_negative=rates[0],
+        false_positive=rates[1],
         rejected=mean([stratum for stratum in negatives if stratum.in_numerator], effects[0]),
         accepted=mean([stratum for stratum in positives if stratum.in_numerator], effects[1]),
         design_effect=effects,
@@ -125,11 +134,7 @@ def calibrate(rows: Sequence[LabelRow]) -> Calibration:
 
 def _sampled(rows: Sequence[LabelRow], *, correct: bool, in_numerator: bool) -> Sampled:
     hits = [row["label"] == correct for row in rows]
-    return Sampled(rows[0]["stratum_size"], in_numerator, hits, [_group(row) for row in rows])
-
-
-def _group(row: LabelRow) -> str:
-    return f"{row.get('file', '')}\0{row.get('group', row['id'])}"
+    return Sampled(rows[0]["stratum_size"], in_numerator, hits, [group_of(row) for row in rows])
 
 
 def _stratum_rate(name: str, rows: Sequence[LabelRow]) -> StratumRate:

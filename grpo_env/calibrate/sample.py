@@ -80,7 +80,10 @@ def allocate(sizes: Mapping[str, int], size: int) -> dict[str, int]:
 
 
 def labeled_rows(scores: Path) -> tuple[list[LabelRow], int]:
-    """All scored rows of a file with labels (``grpo_env score --label``), and the number of unscored rows."""
+    """All scored rows of a file with labels (``grpo_env score --label``), and the number of unscored rows.
+
+    Only rows whose verdict is wrong have their texts, since there may be millions.
+    """
     sizes = Counter(verdict.stratum for verdict in verdicts(read_scores(scores)))
     unscored = sizes.pop("", 0)
     names = merged(sizes, MAX_STRATA)
@@ -95,7 +98,9 @@ def _labeled(scores: Path, names: Mapping[str, str], totals: Mapping[str, int]) 
     for verdict in verdicts(read_scores(scores)):
         if verdict.stratum:
             name = names[verdict.stratum]
-            yield label_row(verdict, name, totals[name]) | {"label": verdict.row.get("label")}
+            label = verdict.row.get("label")
+            texts = {} if label == (not verdict.accepted) else {"problem": "", "text": ""}
+            yield label_row(verdict, name, totals[name]) | texts | {"label": label}
 
 
 def label_row(verdict: Verdict, stratum: str, size: int) -> LabelRow:

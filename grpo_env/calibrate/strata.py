@@ -32,7 +32,7 @@ class Verdict(NamedTuple):
 
 def verdicts(rows: Iterable[ScoreRow]) -> Iterator[Verdict]:
     """Each row with its stratum, in order. Raises ``UsageError`` for rows without a metric."""
-    for _, group in groupby(rows, key=lambda row: (row.get("file"), group_of(row))):
+    for _, group in groupby(rows, group_of):
         scored = [(row, part_score(row, metric_of(row))) for row in group]
         values = [score.value >= CORRECT for _, score in scored if score.value is not None]
         agreement = "" if len(values) < 2 else "uniform group" if len(set(values)) == 1 else "mixed group"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from grpo_env.plural import counted
 from grpo_env.results.compare.view import visible
 from grpo_env.results.rows import location
 
@@ -28,17 +29,19 @@ def sample_lines(rows: Sequence[LabelRow]) -> Iterator[str]:
 def summary_lines(result: Calibration) -> Iterator[str]:
     """The rates, overall and by stratum."""
     names = f"{visible(result.task)}: {visible(result.metric)}"
-    yield f"{names} on {result.completions:,} completions, {result.labeled:,} labeled"
+    yield f"{names} on {counted(result.completions, 'completion')}, {result.labeled:,} labeled"
     if result.unsure:
-        yield f"{result.unsure:,} could not be decided and are left out"
+        yield f"left out: {counted(result.unsure, 'completion')} that could not be decided"
     if result.uncovered:
-        yield f"{result.uncovered:,} completions are in strata without a label, which are left out"
+        yield f"left out: {counted(result.uncovered, 'completion')} in strata without a label"
     yield ""
     yield f"  {'':17}{'rate':>8}  {'95% interval':18}labeled"
     yield _rate("false negatives", result.false_negative, "correct completions rejected")
     yield _rate("false positives", result.false_positive, "wrong completions accepted")
     yield _rate("rejected", result.rejected, "rejected completions correct")
     yield _rate("accepted", result.accepted, "accepted completions wrong")
+    if result.one_sided:
+        yield "  false negatives and false positives need labels of accepted and of rejected completions"
     negative, positive = result.design_effect
     if max(negative, positive) >= 1.05:
         yield (

@@ -9,9 +9,10 @@ import typer
 
 from grpo_env import __version__
 from grpo_env.errors import GrpoEnvError
+from grpo_env.terminal import escape_controls
 
 from .calibrate import calibrate
-from .options import console, escape_controls
+from .options import console
 from .play import play
 from .reward_model import reward_model_app
 from .runs import plot, watch

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import signal
 import sys
@@ -24,12 +23,6 @@ if TYPE_CHECKING:
     from grpo_env.taskfile.task import Task
 
 console = Console(stderr=True, highlight=False)  # messages; stdout is for data
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-
-
-def escape_controls(text: str) -> str:
-    """Text for a terminal: what would steer it (escape sequences, directions of writing) is escaped."""
-    return _CONTROLS.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 def _load_verifiers(paths: list[Path] | None) -> list[Path] | None:

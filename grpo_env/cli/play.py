@@ -15,8 +15,9 @@ import typer
 
 from grpo_env.errors import UsageError, nearest
 from grpo_env.files.writer import check_free
+from grpo_env.terminal import escape_controls
 
-from .options import Split, TaskKeys, TaskName, VerifierFiles, console, escape_controls, loaded_task, write_new
+from .options import Split, TaskKeys, TaskName, VerifierFiles, console, loaded_task, write_new
 
 if TYPE_CHECKING:
     from grpo_env.core import Completion, Example, Score, Turn

@@ -12,6 +12,7 @@ import typer
 from grpo_env.errors import RunError, UsageError
 from grpo_env.files.writer import check_free
 from grpo_env.plural import counted
+from grpo_env.terminal import escape_controls
 
 from .options import (
     Answer,
@@ -125,8 +126,9 @@ def report(
     from grpo_env.results.report.caveats import reward_warnings
     from grpo_env.results.report.charts import charts
     from grpo_env.results.report.png import write_pngs
-    from grpo_env.results.report.spans import visible
 
+    if groups and groups.resolve() == out.resolve():
+        raise UsageError(f"{out}: --groups and --out are the same file; give two names")
     for file in [out, *([groups] if groups else [])]:  # checked before the work, and again when writing
         check_free(file, overwrite=overwrite)
     report = make_report(scores)
@@ -135,10 +137,10 @@ def report(
         write_new(groups, _groups_page(scores, report), overwrite=overwrite)
         pictures.append(groups)
     write_new(out, render(report, _link(out, groups) if groups else None), overwrite=overwrite)
-    console.print(headline(report), markup=False, soft_wrap=True)
+    console.print(escape_controls(headline(report)), markup=False, soft_wrap=True)
     for warning in reward_warnings(report):
-        text = f"warning: {visible(warning.problem)}. {warning.advice}."
-        console.print(text, markup=False, soft_wrap=True, style="yellow")
+        text = f"warning: {warning.problem}. {warning.advice}."
+        console.print(escape_controls(text), markup=False, soft_wrap=True, style="yellow")
     for file in (out, *pictures):
         console.print(f"Wrote {file}", markup=False, soft_wrap=True)
 
@@ -227,7 +229,7 @@ def export(
             advice += "; or --no-prompt exports texts alone" * (kind == "sft")
         raise RunError(f"{error}{advice}") from error
     rows = counted(summary.written, f"{kind} row")
-    console.print(f"Wrote {rows} to {out}; {summary}", markup=False, soft_wrap=True)
+    console.print(escape_controls(f"Wrote {rows} to {out}; {summary}"), markup=False, soft_wrap=True)
     if note := summary.label_note():
         console.print(f"note: {note} (--min-step sets the value of a good step)", markup=False, style="yellow")
     if note := summary.prompt_note():

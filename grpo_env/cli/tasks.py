@@ -12,8 +12,9 @@ from rich.console import Console
 
 from grpo_env.errors import UsageError
 from grpo_env.files.writer import check_free
+from grpo_env.terminal import escape_controls
 
-from .options import Split, TaskKeys, TaskName, VerifierFiles, console, escape_controls, loaded_task, write_new
+from .options import Split, TaskKeys, TaskName, VerifierFiles, console, loaded_task, write_new
 
 if TYPE_CHECKING:
     from grpo_env.audit.scoreboard import Audit

@@ -52,11 +52,14 @@ def named_parts(row: ScoreRow) -> Iterator[tuple[str, PartScore]]:
     return _walk(row, row["parts"], "")
 
 
+def is_called(full: str, name: str) -> bool:
+    """Whether the part with the dotted name ``full`` is the one that is called ``name``, of which a task has one."""
+    return full == name or full.endswith(f".{name}")
+
+
 def full_name(row: ScoreRow, name: str, scores: Mapping[str, PartScore]) -> str:
-    """The dotted name of the first part called ``name``. Raises ``UsageError`` with the nearest name."""
-    if name in scores:
-        return name
-    full = next((known for known in scores if known.endswith(f".{name}")), None)
+    """The dotted name of the part called ``name``. Raises ``UsageError`` with the nearest name."""
+    full = next((known for known in scores if is_called(known, name)), None)
     if full is None:
         raise UsageError(f"{location(row)}: no part is called {name!r}; {nearest(name, scores)}")
     return full

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -52,8 +53,21 @@ def location(row: ScoreRow) -> str:
 
 
 def group_of(row: ScoreRow) -> str:
-    """The id of the row's group."""
-    return str(row.get("group", row["id"]))
+    """The id of the row's group, or of the row if it has none."""
+    group = row.get("group")
+    return str(row["id"] if group is None else group)
+
+
+def groups(rows: Iterable[ScoreRow]) -> Iterator[list[ScoreRow]]:
+    """The rows of each group. Raises ``UsageError`` if a group goes on after rows of another one."""
+    seen: set[int] = set()  # hashes: the names of a million groups would take much more memory
+    for group, adjacent in groupby(rows, group_of):
+        own = list(adjacent)
+        if hash(group) in seen:
+            problem = f"the rows of group {group!r} are not adjacent; sort the file by group"
+            raise UsageError(f"{location(own[0])}: {problem}")
+        seen.add(hash(group))
+        yield own
 
 
 def metric_of(row: ScoreRow) -> str:

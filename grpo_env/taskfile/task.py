@@ -283,6 +283,8 @@ def make_task(data: Mapping[str, Any], source: str, folder: Path, overrides: Map
     for name, place in _part_places(spec.verifiers, "verifiers"):
         if name == "total":
             raise UsageError(f"{source}: {place}: 'total' is the name of the whole reward; rename this part")
+        if "." in name:
+            raise UsageError(f"{source}: {place}: a dot in a name separates a part from those in it; rename this part")
         if name in places:
             raise UsageError(f"{source}: {place}: {places[name]} has the same name; rename one of them")
         places[name] = place

@@ -33,7 +33,7 @@ KEYS = {
     "given_advantage": "advantage",
 }
 PART_KEYS = ("value", "weighted", "status", "answer", "gold", "kind")
-MAX_NAME = 300  # characters kept of an id, an answer, a gold answer
+MAX_NAME = 300  # characters kept of an id, an answer, a gold answer; of a longer id also its hash
 MACROS = (
     "CREATE OR REPLACE MACRO number(x) AS CASE WHEN isfinite(TRY_CAST(x AS DOUBLE)) THEN TRY_CAST(x AS DOUBLE) END",
     f"CREATE OR REPLACE MACRO same(a, b) AS abs(a - b) <= {TOLERANCE} * greatest(1, abs(a), abs(b))",
@@ -88,6 +88,8 @@ def texts_sql(kind: str, parts: int) -> str:
 def _typed(value: str, sql_type: str, column: str) -> str:
     if column == "text":
         return value
+    if column in ("id", "row_group"):  # compared, so that what is cut off must count
+        return f"CASE WHEN length({value}) > {MAX_NAME} THEN left({value}, {MAX_NAME}) || md5({value}) ELSE {value} END"
     if sql_type == "VARCHAR":
         return f"left({value}, {MAX_NAME})"
     return f"number({value})" if sql_type == "DOUBLE" else f"TRY_CAST({value} AS {sql_type})"

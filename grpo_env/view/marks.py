@@ -11,7 +11,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from grpo_env.results.parts import PartScore
+from grpo_env.results.parts import PartScore, is_called
 from grpo_env.results.report.spans import MAX_ANSWER, Span, find_answer, level, mark_text, merge_steps
 
 HEAD, TAIL = 60_000, 20_000  # characters shown of a long text
@@ -49,7 +49,7 @@ def marked(
 
 def metric_part(parts: Mapping[str, PartScore], metric: str | None) -> PartScore | None:
     """The part of the task's metric, otherwise the first that has an answer."""
-    named = (part for name, part in parts.items() if metric and name.split(".")[-1] == metric)
+    named = (part for name, part in parts.items() if metric and is_called(name, metric))
     return next(named, None) or next((part for part in parts.values() if part.answer), None)
 
 

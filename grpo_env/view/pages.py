@@ -13,7 +13,7 @@ from grpo_env.core import StepScore
 from grpo_env.errors import UsageError
 from grpo_env.results.parts import PartScore, named_parts
 from grpo_env.results.report.groups import MEANINGS
-from grpo_env.results.report.page import environment, number, short
+from grpo_env.results.report.page import environment, short
 from grpo_env.results.report.spans import mark_text, merge_steps
 from grpo_env.results.rows import prompt_of
 
@@ -31,7 +31,6 @@ def templates() -> Environment:
     """The templates of this package, with the rules of the report's: escaped, and invisible characters as codes."""
     env = environment()
     env.loader = PackageLoader("grpo_env.view")
-    env.filters["compact"] = compact
     return env
 
 
@@ -47,11 +46,6 @@ def style() -> str:
 def script() -> str:
     """The script: keys, and addresses without empty fields."""
     return (files("grpo_env.view") / "templates" / "view.js").read_text(encoding="utf-8")
-
-
-def compact(value: float | None) -> str:
-    """A number in few characters: three digits, without an exponent where it is short."""
-    return number(value, ".3g")
 
 
 def list_page(store: Store, number: int, selection: Selection) -> dict[str, Any]:
@@ -234,7 +228,8 @@ def pair_page(store: Store, a: int, b: int, selection: PairSelection, n: int) ->
 
 def best(rows: list[dict[str, Any]]) -> int:
     """The place of the first row with the highest reward."""
-    return max(range(len(rows)), key=lambda place: (rows[place]["reward"] or float("-inf"), -place))
+    rewards = [float("-inf") if row["reward"] is None else row["reward"] for row in rows]
+    return rewards.index(max(rewards))
 
 
 def part_table(parts: list[dict[str, PartScore]]) -> list[dict[str, Any]]:

@@ -13,15 +13,19 @@ from grpo_env.errors import UsageError, nearest
 from .selection import MAX_TEXT, PAGE, page_number
 from .store import Store, Table
 
-CHANGES = ("became correct", "became wrong", "became scored", "became unscored", "reward differs", "status differs")
+CHANGES = (
+    *("became correct", "became wrong", "became scored", "became unscored"),
+    *("reward differs", "part differs", "status differs"),
+)
 ANY = "any"
 _RIGHT = "(x.verdict >= 1)", "(y.verdict >= 1)"
-_CASES = (  # in the order of CHANGES
+_CASES = (  # in the order of CHANGES; {parts} compares the other parts
     f"NOT {_RIGHT[0]} AND {_RIGHT[1]}",
     f"{_RIGHT[0]} AND NOT {_RIGHT[1]}",
     "x.verdict IS NULL AND y.verdict IS NOT NULL OR x.reward IS NULL AND y.reward IS NOT NULL",
     "x.verdict IS NOT NULL AND y.verdict IS NULL OR x.reward IS NOT NULL AND y.reward IS NULL",
     "NOT same(x.reward, y.reward) OR NOT same(x.verdict, y.verdict)",
+    "{parts}",
     "list_sort(x.statuses) <> list_sort(y.statuses)",
 )
 # The n-th of the rows with the same input file, id and completion, as ``results.compare`` matches them.
@@ -70,7 +74,10 @@ class Pairs:
     def of(cls, store: Store, a: Table, b: Table) -> Pairs:
         """The pairs of two tables, which are matched once. Raises ``UsageError`` if there are none."""
         name = f"pairs_{a.tag}_{b.tag}"
-        cases = " ".join(f"WHEN {test} THEN {rank}" for rank, test in enumerate(_CASES))
+        places = [(place, b.parts.index(part)) for place, part in enumerate(a.parts) if part in b.parts]
+        different = [f"NOT coalesce(same(x.p{i}, y.p{j}), x.p{i} IS NULL AND y.p{j} IS NULL)" for i, j in places]
+        parts = " OR ".join(different) or "false"
+        cases = " ".join(f"WHEN {test.format(parts=parts)} THEN {rank}" for rank, test in enumerate(_CASES))
         with _making:
             store.query(
                 f"CREATE TABLE IF NOT EXISTS {name} AS SELECT x.n, y.n AS other, x.id, x.completion, x.g, "
@@ -88,10 +95,11 @@ class Pairs:
         return pairs
 
     def summary(self) -> dict[str, Any]:
-        """Counts of pairs, of rows without one, of different texts, and the mean rewards."""
+        """Counts of pairs, of rows without one, of different texts, and the mean rewards of pairs with both."""
+        both = "FILTER (WHERE reward IS NOT NULL AND other_reward IS NOT NULL)"
         (found,) = self.store.query(
-            "SELECT count(*) AS pairs, count(*) FILTER (WHERE rank < 6) AS changed, avg(reward) AS mean, "
-            f"avg(other_reward) AS other_mean FROM {self.name}"
+            f"SELECT count(*) AS pairs, count(*) FILTER (WHERE rank < {len(CHANGES)}) AS changed, "
+            f"avg(reward) {both} AS mean, avg(other_reward) {both} AS other_mean FROM {self.name}"
         )
         (texts,) = self.store.query(
             f"SELECT count(*) AS other_texts FROM {self.name} p JOIN texts_{self.a.tag} x ON p.n = x.n "

@@ -12,12 +12,12 @@ from grpo_env.results.report.svg import svg
 from .sources import METRICS, Source
 from .store import Store
 
-MAX_POINTS = 60  # of a line
+MAX_POINTS = 60  # of a line, and its last one
 # Charts: title, and by name of a line the kind of row and the metric.
 CHARTS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
     ("reward", {"train": ("train", "reward"), "held out": ("eval", "reward")}),
     ("accuracy", {"train": ("train", "accuracy"), "held out": ("eval", "accuracy")}),
-    ("groups of equal rewards", {"train": ("train", "uniform_groups")}),
+    ("groups whose advantages are all 0", {"train": ("train", "uniform_groups")}),
     ("length in tokens", {"train": ("train", "length"), "held out": ("eval", "length")}),
     ("truncated", {"train": ("train", "truncated"), "held out": ("eval", "truncated")}),
     ("unscored", {"train": ("train", "unscored")}),
@@ -80,5 +80,5 @@ def charts(metrics: Sequence[Mapping[str, Any]]) -> list[Lines]:
 def _series(metrics: Sequence[Mapping[str, Any]], kind: str, metric: str) -> Series:
     rows = [row for row in metrics if row.get("kind") == kind and isinstance(row.get(metric), (int, float))]
     stride = max(1, -(-len(rows) // MAX_POINTS))
-    shown = rows[::stride]
+    shown = rows[:-1:stride] + rows[-1:]
     return Series([float(row["step"]) for row in shown], [float(row[metric]) for row in shown])

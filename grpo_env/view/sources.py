@@ -42,6 +42,10 @@ class Source:
         """The name that pages show."""
         return str(self.path)
 
+    def is_comparable(self, other: Source) -> bool:
+        """Whether both are score files or both runs: a run and a file rarely have a row in common."""
+        return other.number != self.number and (other.run is None) == (self.run is None)
+
 
 def find_sources(paths: Iterable[Path]) -> list[Source]:
     """The sources that the paths name. Raises ``UsageError`` for what is neither a score file nor a run."""
@@ -77,12 +81,16 @@ def write_head(source: Source, target: Path) -> None:
 
 
 def prepare(source: Source, target: Path) -> None:
-    """Make ``target`` a file of score rows that DuckDB can read: a link, or a copy of a run or of what is compressed.
+    """Make ``target`` a file of score rows that DuckDB can read: a link, or a copy of a run, a list, compressed rows.
 
     Raises ``UsageError``, and ``OSError`` if the disk is full.
     """
     if source.steps:
         _join(source.steps, target)
+        return
+    if source.kind == "jsonl" and not isinstance(next(iter(read_lines(source.path))), Line):  # a JSON list
+        with target.open("wb") as file:
+            file.writelines(_score_lines(source))
         return
     with open_source(source.path) as opened:
         if opened.file is not None:

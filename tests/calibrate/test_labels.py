@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -99,6 +100,17 @@ def test_the_file_is_only_ever_appended_to(file: Path) -> None:
     press(file, "n")
     assert file.read_bytes().startswith(middle)
     assert labels(file) == [True, False, None, None]
+
+
+@pytest.mark.parametrize("name", ["labels.json", "labels.jsonl.gz"])
+def test_answers_are_appended_to_lines_of_json_only(file: Path, tmp_path: Path, name: str) -> None:
+    other = tmp_path / name
+    content = json.dumps([label_row(id) for id in "ab"]).encode() if name.endswith(".json") else file.read_bytes()
+    other.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    before = other.read_bytes()
+    with pytest.raises(UsageError, match=f"{name}: answers are appended as lines, so .* ends in .jsonl"):
+        press(other, "y")
+    assert other.read_bytes() == before
 
 
 def test_labels_set_in_an_editor(file: Path) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from grpo_env.calibrate.rates import Calibration, calibrate, linear_interval
 from grpo_env.calibrate.sample import LabelRow, allocate
+from grpo_env.calibrate.view import summary_lines
 from grpo_env.confidence_intervals import clopper_pearson
 from grpo_env.errors import UsageError
 
@@ -173,7 +174,24 @@ def test_rows_without_a_label_and_strata_without_one() -> None:
     unsure = rows("accepted", 100, 1, 0)[0] | {"label": "?"}
     result = calibrate([*rows("accepted", 100, 4, 1), unsure, open_row])
     assert (result.labeled, result.unsure, result.uncovered, result.completions) == (5, 1, 70, 100)
-    assert result.false_negative.value == 0
     assert result.rejected.value is None
+    lines = list(summary_lines(result))
+    assert "left out: 1 completion that could not be decided" in lines
+    assert "left out: 70 completions in strata without a label" in lines
     with pytest.raises(UsageError, match="no row has a label"):
         calibrate([open_row])
+
+
+@pytest.mark.parametrize("verdict", ["accepted", "rejected"])
+def test_labels_of_one_verdict_do_not_tell_the_rates_among_correct_and_wrong_completions(verdict: str) -> None:
+    other = "rejected" if verdict == "accepted" else "accepted"
+    without = [row | {"label": None} for row in rows(other, 70, 5, 5)]
+    result = calibrate([*rows(verdict, 100, 4, 6), *without])
+    assert result.one_sided
+    assert (result.false_negative.value, result.false_positive.value) == (None, None)
+    assert (result.false_negative.interval, result.false_positive.interval) == ((0, 1), (0, 1))
+    assert {result.accepted.value, result.rejected.value} == {None, 0.6 if verdict == "accepted" else 0.4}
+    assert any("need labels of accepted and of rejected" in line for line in summary_lines(result))
+    alone = calibrate(rows(verdict, 100, 4, 6))  # a file without the other verdict
+    assert not alone.one_sided
+    assert (alone.false_negative.value, alone.false_positive.value) == ((0, 1) if verdict == "accepted" else (1, 0))

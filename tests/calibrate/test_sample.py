@@ -149,6 +149,7 @@ def test_labels_of_a_file_of_scores(tmp_path) -> None:
         ("2", True, 2),
         ("3", None, 2),
     ]
+    assert [bool(row["text"]) for row in labeled] == [False, True, False]
     assert unscored == 1
     assert (
         [is_accepted(row["stratum"]) for row in labeled] == [row["verdict"] for row in labeled] == [True, False, False]

@@ -106,9 +106,11 @@ def test_a_step_of_a_process_reward_model_is_a_turn_after_what_the_model_was_tol
     assert row["completions"] == [f"<think>Look.</think>{CALL}\nprice: <b>3</b>\nIt is 3."]
 
 
-def test_tool_calls_are_refused_in_parquet_and_written_as_jsonl(episode, tmp_path):
-    with pytest.raises(UsageError, match=r"tool calls cannot be written as Parquet; give a name that ends in \.jsonl"):
-        export_file([episode()], make_kind("sft", {}), tmp_path / "sft.parquet")
+def test_tools_and_calls_are_refused_in_parquet_and_written_as_jsonl(episode, tmp_path):
+    silent = episode(of=[Turn("It is 3.", end=8)], tools=TOOLS)  # it called none of its tools
+    for made in (episode(), silent):
+        with pytest.raises(UsageError, match=r"tools cannot be written as Parquet; give a name that ends in \.jsonl"):
+            export_file([made], make_kind("sft", {}), tmp_path / "sft.parquet")
     assert not list(tmp_path.iterdir())
     export_file([episode()], make_kind("sft", {}), tmp_path / "sft.jsonl")
     row = json.loads((tmp_path / "sft.jsonl").read_text())

@@ -213,8 +213,15 @@ def test_inspect_records_have_epochs_from_1_and_unscored_completions_have_none()
         (3, 0.0, "lone \ufffd"),
     ]
     assert summary.left_out == {"unscored (error)": 1}
-    with pytest.raises(UsageError, match="twice"):
-        exported([row(), row()], Inspect())
+    for rows in ([row(), row()], [row(group="a"), row(group="b")]):
+        with pytest.raises(UsageError, match="id '1', epoch 1: twice"):
+            exported(rows, Inspect())
+
+
+@pytest.mark.parametrize("kind", [Sft(), Dpo(), Rewards()])
+def test_the_rows_of_a_group_must_be_adjacent(kind):
+    with pytest.raises(UsageError, match="row '1', completion 1: the rows of group '1' are not adjacent; sort the"):
+        exported([row(), row(id="2"), row(completion=1)], kind)
 
 
 def test_rewards_are_lists_per_group():

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from grpo_env.cli.app import app
 from grpo_env.errors import UsageError
-from grpo_env.results.report import make_report, render
+from grpo_env.results.report import captions, make_report, render
 from grpo_env.results.report.captions import constants
 from grpo_env.results.report.caveats import reward_warnings
 from grpo_env.results.report.charts import charts
@@ -71,6 +71,11 @@ def test_truncated_completions_are_counted_among_those_with_a_finish_reason(rows
     assert any(words in warning.problem for warning in reward_warnings(make_report(changed)))
 
 
+def test_the_first_lines_of_two_files_are_two_input_rows(row):
+    assert make_report([row(0, 0, 1, file=name, group=name) for name in "ab"]).input_rows == 2
+    assert make_report([row(0, c, 1, file="a") for c in range(2)]).input_rows == 1
+
+
 def test_length_is_in_tokens_if_every_row_has_a_count(rows):
     counted = [row | {"num_tokens": 7} for row in rows]
     report = make_report(counted)
@@ -97,6 +102,10 @@ def test_a_sound_reward_has_no_warnings(row):
     report = make_report(rows)
     assert reward_warnings(report) == []
     assert "No warnings" in render(report)
+    for score_row in rows:  # the metric is a part of the only weighted part
+        metric = score_row["parts"]["accuracy"]
+        score_row["parts"] = {"gate": {**metric, "parts": {"accuracy": metric | {"weight": 0.0}}}}
+    assert reward_warnings(make_report(rows)) == []
 
 
 @pytest.mark.parametrize(
@@ -148,7 +157,7 @@ def test_steps_have_a_profile_and_a_color(rows):
     [
         (lambda row: [], "no scores in it"),
         (lambda row: [{"id": 1}], "line 1: no key 'completion'"),
-        (lambda row: [{**row(0, 0, 1), "group": None}], "has no 'group'; score the file again"),
+        (lambda row: [{**row(0, 0, 1), "metric": None}], "has no 'metric'; score the file again"),
         (lambda row: [row(0, 0, 1), {**row(1, 0, 1), "metric": "other"}], "two tasks, sums (metric accuracy) and"),
         (lambda row: [row(0, 0, 1), row(1, 0, 1), row(0, 1, 1)], "the rows of group 'g0' are not adjacent"),
         (lambda row: [{**row(0, 0, 1), "parts": {"accuracy": {}}}], "part 'accuracy' was not written by"),
@@ -163,12 +172,22 @@ def test_files_that_are_not_scores_are_rejected(row, tmp_path, make_rows, words)
 
 
 def test_files_without_texts_answers_rewards_or_groups(row, rows):
-    bare = [{key: value for key, value in row.items() if key not in ("text", "prompt", "seconds")} for row in rows]
+    bare = [{key: row[key] for key in row if key not in ("text", "prompt", "seconds", "group")} for row in rows]
     assert "has no texts" in render(make_report(bare))
+    assert make_report(bare).kinds == make_report(rows).kinds
     assert make_report(bare).length is None
     unscored = make_report([row(p, 0, None) for p in range(3)])
     assert (unscored.reward, unscored.accuracy, unscored.maj_at, unscored.kinds) == (None, None, {}, {"single": 3})
     assert "No completion could be scored by accuracy" in render(unscored)
+    page = render(make_report([row(0, c, None) for c in range(4)]))
+    for untrue in ("rewards are equal", "one completion per prompt", "total (the reward)", "a tenth of the"):
+        assert untrue not in page
+    one = captions.headline(make_report([row(0, 0, 1.0)]))
+    assert one.startswith("1 completion of 1 prompt: mean accuracy 1.000 (95% interval 0.207 to 1.000). The")
+    half = make_report([row(0, c, float(c % 2)) for c in range(4)])
+    assert captions.headline(half).startswith("4 completions of 1 prompt: mean accuracy 0.500. The mean")
+    assert "95%: " not in render(half)
+    assert charts(half)["pass"][0].title == "pass@k and maj@k"
 
 
 def test_a_parquet_file_gives_the_same_report(rows, tmp_path):
@@ -199,6 +218,18 @@ def test_the_command_writes_a_page_and_pictures_and_overwrites_nothing(rows, tmp
     )
     assert "already exists" in str(refused.exception)
     assert not (tmp_path / "new.html").exists()
+
+
+def test_names_from_a_file_do_not_steer_the_terminal(rows, tmp_path):
+    name = "acc\x1b[31m\u202e"
+    for row in rows:
+        row |= {"metric": name, "parts": {name: row["parts"]["accuracy"]}}
+    scores = write(tmp_path / "scores.jsonl", rows)
+    for command in (["report"], ["export", "sft"]):
+        done = CliRunner().invoke(app, [*command, str(scores), "--out", str(tmp_path / f"{command[-1]}.jsonl")])
+        assert done.exit_code == 0, done.output
+        assert "acc\\x1b[31m\\u202e" in done.output
+        assert not {"\x1b", "\u202e"} & set(done.output)
 
 
 def test_a_bad_value_is_named_with_its_file_and_line(tmp_path, row):

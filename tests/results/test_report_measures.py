@@ -96,12 +96,32 @@ def test_groups_of_all_0_or_all_1_get_wilsons_interval():
     assert result.groups == 263
 
 
+def test_a_large_group_counts_more_in_wilsons_interval():
+    # Kish 1965: 5 groups of 16 and 45 of 1 are as good as 125^2 / (5 * 16^2 + 45) = 11.79 of equal size.
+    sizes = floats(*[16] * 5, *[1] * 45)
+    result = estimate(floats(*[16] * 3, *[0] * 2, *[1] * 15, *[0] * 30), sizes)
+    rate, count, z = 63 / 125, 125**2 / 1325, 1.959964
+    center = (rate + z * z / (2 * count)) / (1 + z * z / count)
+    half = z / (1 + z * z / count) * (rate * (1 - rate) / count + (z / (2 * count)) ** 2) ** 0.5
+    assert result.interval == pytest.approx((center - half, center + half), abs=1e-6)
+
+
 def test_the_bootstrap_takes_groups_as_units():
     # 400 groups of 4 with means 0.25 and 0.75: standard error 0.25 / sqrt(400), whatever their number of completions.
     result = estimate(floats(*[1, 3] * 200), floats(*[4] * 400))
     assert result.value == 0.5
     assert result.interval == pytest.approx((0.5 - 1.96 * 0.0125, 0.5 + 1.96 * 0.0125), abs=0.003)
     assert result == estimate(floats(*[1, 3] * 200), floats(*[4] * 400))
+
+
+@pytest.mark.parametrize(
+    ("sums", "known"),
+    [((2,), False), ((1, 2), False), ((1, 2, 3), True), ((2,) * 50, False), ((4,), True), ((0, 4), True)],
+)
+def test_a_bootstrap_of_fewer_than_three_groups_or_equal_ones_says_nothing(sums, known):
+    result = estimate(floats(*sums), floats(*[4] * len(sums)))
+    assert result.value == pytest.approx(sum(sums) / len(sums) / 4)
+    assert (result.interval is not None) == known
 
 
 def test_groups_are_weighted_by_their_number_of_completions():
@@ -141,9 +161,21 @@ def test_correlation_is_pearsons():
 
 def test_few_values_are_counted_individually_and_many_in_ranges():
     assert distribution(floats(0, 1, 1, nan, 0.1 + 0.2, 0.3)) == (("0", "0.3", "1"), (1, 2, 2))
-    bins = distribution(np.arange(100.0), bins=4)
-    assert bins.counts == (25, 25, 25, 25)
-    assert bins.labels[0] == "0-25"
+    assert distribution(np.arange(100.0), bins=4).counts == (25, 25, 25, 25)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "labels"),
+    [
+        (0, 100, ("0 to 25", "25 to 50", "50 to 75", "75 to 100")),
+        (-1, 0, ("-1.00 to -0.75", "-0.75 to -0.50", "-0.50 to -0.25", "-0.25 to 0.00")),
+        (-0.0014, 2.0, ("0.00 to 0.50", "0.50 to 1.00", "1.00 to 1.50", "1.50 to 2.00")),
+        (1000.2, 1440.3, ("1000 to 1110", "1110 to 1220", "1220 to 1330", "1330 to 1440")),
+        (1.1, 1.14, ("1.100 to 1.110", "1.110 to 1.120", "1.120 to 1.130", "1.130 to 1.140")),
+    ],
+)
+def test_ranges_are_named_with_the_digits_that_tell_them_apart(low, high, labels):
+    assert distribution(np.linspace(low, high, 50), bins=4).labels == labels
 
 
 def test_a_trend_is_the_mean_in_quantile_bins():
@@ -207,7 +239,7 @@ def test_the_top_rows_are_those_of_sorting(keys, size):
 
 def test_samples_of_groups_are_ranked_by_their_distance_from_the_mean_and_others_by_reward():
     samples = Samples()
-    for totals in [(2.0, 2.0), (0.0, 1.0), (0.0, 0.0, 0.0, 1.0), (5.0,)]:
+    for totals in [(2.0, 2.0), (0.3, 0.1 + 0.2), (0.0, 1.0), (0.0, 0.0, 0.0, 1.0), (5.0,)]:
         for total in totals:
             samples.offer({"total": total, "of": totals}, total, None)
         samples.end_group()

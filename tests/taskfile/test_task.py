@@ -363,6 +363,7 @@ def test_bad_gold_answers_are_errors_or_skipped(file, folder):
             "never has the status 'no_answer'; set this under 'of'",
         ),
         ("verifiers.total", {"use": "tag_count"}, "verifiers.total: 'total' is the name of the whole reward; rename"),
+        ("verifiers", {"accuracy": {}, "v1.2": {"use": "tag_count"}}, "verifiers.v1.2: a dot in a name separates"),
         ("verifiers.accuracy.statuses", {"no_anser": 1}, "did you mean 'no_answer'?"),
         ("verifiers.accuracy.of", {"x": {}}, "verifiers.accuracy.of: accuracy is not composed"),
         ("verifiers.any", {"use": "any_of"}, "verifiers.any.of: any_of needs a mapping"),

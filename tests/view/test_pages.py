@@ -15,9 +15,11 @@ from typer.testing import CliRunner
 from grpo_env.cli.app import app as command
 from grpo_env.errors import UsageError
 from grpo_env.results.parts import PartScore
+from grpo_env.results.report.page import number
 from grpo_env.view import marks
 from grpo_env.view.app import make_app
 from grpo_env.view.bundle import bundle
+from grpo_env.view.run_page import charts
 from grpo_env.view.sources import find_sources
 from grpo_env.view.store import line_offsets
 
@@ -40,6 +42,7 @@ def hostile_file(row, tmp_path_factory):
         made |= {"prompt": [{"role": HOSTILE, "content": HOSTILE}], "steps": [step], "turns": [turn]}
         made |= {"step_advantages": [1.0], "token_advantages": [0.5, -0.5, -0.5]}
         made["parts"][HOSTILE] = {**made["parts"]["tidy"], "status": HOSTILE, "explanation": HOSTILE, "steps": [step]}
+        made["parts"]["<b>_\x1b\u202e"] = made["parts"]["tidy"]  # short enough to be a column of the list
         rows.append(made)
     path = tmp_path_factory.mktemp("hostile") / "scores.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -58,7 +61,7 @@ def hostile(hostile_file, row, index):
 class Page(HTMLParser):
     """Collects tags and attributes; fails if a tag is not closed."""
 
-    VOID = frozenset({"meta", "br", "link", "input"})
+    VOID = frozenset({"meta", "br", "wbr", "link", "input"})
 
     def __init__(self, html):
         super().__init__()
@@ -163,15 +166,30 @@ def test_equal_values_do_not_differ(row, write, index, browse):
     assert said | {"accuracy": "differs", "second": "status differs", "tidy": ""} == said
 
 
+def test_texts_are_compared_with_the_one_of_the_best_reward(row, write, index, browse):
+    rows = [row(1, c, 1, total=total) for c, total in enumerate((None, -1.0, 0.0, -0.5))]
+    assert "Words that completion 2 does not have" in browse(index(write(rows))).get("/0/group/1").text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.12345, "0.123"), (-12.345, "-12.3"), (1999.6, "2,000"), (-123456.0, "-123,456"), (1e9, "1e+09")],
+)
+def test_numbers_of_up_to_six_digits_have_no_exponent(value, text):
+    assert number(value) == text
+
+
 def test_sizes_are_bounded(row, write, index, browse):
     long = "x" * 300_000
-    rows = [row(0, c, 1, text=long + str(c), answer=long, explanation=long, id=long) for c in range(2)]
+    fields = {"answer": long, "explanation": long, "id": long, "token_advantages": [0.5] * 300_000}
+    rows = [row(0, c, 1, text=long + str(c), **fields) for c in range(2)]
     for made in rows:
         made["prompt"] = long
         made["parts"] = {**made["parts"], **{f"{n}{long[: 50 + n]}": made["parts"]["tidy"] for n in range(80)}}
     client = browse(index(write(rows)))
     for address in ("/0/", "/0/row/0", "/0/group/1"):
         assert len(client.get(address).text) < 200_000
+    assert "advantage by token, tokens 1 to 2,000<" in client.get("/0/row/0").text
 
 
 def test_addresses_that_are_wrong_get_one_line(hostile, browse):
@@ -252,7 +270,7 @@ def few(monkeypatch):
     return 4
 
 
-def test_compressed_parquet_and_plain_files_have_the_same_index(few, rows, write, index, tmp_path):
+def test_compressed_parquet_plain_files_and_lists_have_the_same_index(few, rows, write, index, tmp_path):
     import pyarrow
     import pyarrow.parquet
 
@@ -261,7 +279,8 @@ def test_compressed_parquet_and_plain_files_have_the_same_index(few, rows, write
     packed.write_bytes(gzip.compress(plain.read_bytes()))
     table = tmp_path / "scores.parquet"
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), table)
-    store = index(plain, packed, table)
+    listed = write([json.dumps(rows, indent=1)], "scores.json")
+    store = index(plain, packed, table, listed)
     assert len(rows) > few
     contents = []
     for found in store.tables:
@@ -269,7 +288,7 @@ def test_compressed_parquet_and_plain_files_have_the_same_index(few, rows, write
         last = store.row(found, len(rows) - 1)
         assert (last["id"], last["completion"]) == (rows[-1]["id"], rows[-1]["completion"])
         contents.append(store.query(f"SELECT * FROM rows_{found.tag} ORDER BY n"))
-    assert contents[0] == contents[1] == contents[2]
+    assert contents[0] == contents[1] == contents[2] == contents[3]
 
 
 def test_lines_that_are_no_score_rows_are_named_and_skipped(row, write, index):
@@ -342,8 +361,9 @@ def run_folder(tmp_path, row):
 def test_runs_are_compared_with_runs_and_files_with_files(run_folder, write, row, index, browse):
     """A run and a score file rarely have a row in common."""
     scores = [write([row(0, 0, 1)], name) for name in ("a.jsonl", "b.jsonl")]
-    page = browse(index(run_folder, *scores)).get("/").text
-    assert re.findall(r"/compare/\d/\d/", page) == ["/compare/1/2/", "/compare/2/1/"]
+    client = browse(index(run_folder, *scores))
+    assert re.findall(r"/compare/\d/\d/", client.get("/").text) == ["/compare/1/2/", "/compare/2/1/"]
+    assert [re.findall(r"/compare/\d/\d/", client.get(f"/{n}/").text) for n in range(2)] == [[], ["/compare/1/2/"]]
 
 
 def test_a_run_has_curves_that_lead_to_its_samples(run_folder, index, browse):
@@ -360,6 +380,17 @@ def test_a_run_has_curves_that_lead_to_its_samples(run_folder, index, browse):
     assert "tokens 1 to 1: -0.7" in page
     assert "first turn" in page[page.index("<h2>Turns</h2>") :]
     assert "<b>1</b> of 3 completions" in client.get("/0/?min.step=1").text
+
+
+@pytest.mark.parametrize("steps", [1, 60, 61, 62, 1000])
+def test_curves_begin_and_end_with_the_run(steps):
+    metrics = [{"kind": "train", "step": step, "uniform_groups": step / steps} for step in range(steps)]
+    (chart,) = charts(metrics)
+    assert chart.title == "groups whose advantages are all 0"
+    (line,) = chart.series.values()
+    assert (line.xs[0], line.xs[-1]) == (0, steps - 1)
+    assert min(steps, 30) <= len(line.xs) <= 61
+    assert line.ys == [step / steps for step in line.xs]
 
 
 @pytest.mark.parametrize(
@@ -411,16 +442,27 @@ def test_changed_verdicts_come_first(rows, write, index, browse):
     changed[4]["parts"]["accuracy"]["value"] = 1.0  # wrong to correct
     changed[4]["total"] = 1.0
     changed[1]["total"] = 9.0  # only the reward
+    changed[2]["parts"]["tidy"]["value"] = 0.5  # only a part
+    changed[3]["parts"]["tidy"]["value"] = None
     store = index(write(rows, "a.jsonl"), write(list(reversed(changed)), "b.jsonl"))
     page = browse(store).get("/compare/0/1/").text
-    assert "2 of 10 completions differ" in page
-    assert page.index("became correct</span>") < page.index("reward differs</span>")
+    assert "4 of 10 completions differ" in page
+    assert page.index("became correct</span>") < page.index("reward differs</span>") < page.index("part differs</span>")
+    assert [page.count(f">{change}</span>") for change in ("reward differs", "part differs")] == [1, 2]
     assert "row/4?" in page
     assert "in B" in browse(store).get("/compare/0/1/row/4").text
     assert 'A wrong</th><td class="n">1</td>' in page
 
 
 # --out
+
+
+def test_mean_rewards_are_of_the_completions_that_have_one_in_both_files(row, write, index, browse):
+    before = [row(0, c, 1, total=float(c)) for c in range(3)]
+    after = [{**made, "total": total} for made, total in zip(before, (5.0, 2.0, None), strict=True)]
+    page = browse(index(write(before), write(after, "b.jsonl"))).get("/compare/0/1/").text
+    assert "mean reward 0.5000" in page
+    assert "mean reward 3.5000" in page
 
 
 def test_a_bundle_is_one_file_without_scripts_and_requests(hostile_file):
@@ -461,6 +503,8 @@ def test_a_report_links_its_completions_to_their_groups(row, write, tmp_path):
         CliRunner().invoke(command, [*arguments, "--out", str(tmp_path / "new.html")]).exception, UsageError
     )
     assert not (tmp_path / "new.html").exists()
+    same = CliRunner().invoke(command, [*arguments, "--out", str(groups), "--overwrite"])
+    assert "--groups and --out are the same file" in str(same.exception)
 
 
 def test_the_command_says_which_extra_is_missing(monkeypatch, rows, write):

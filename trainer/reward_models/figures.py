@@ -9,13 +9,12 @@ from itertools import product
 from statistics import fmean
 from typing import NamedTuple
 
-from grpo_env.confidence_intervals import Interval, bootstrap, wilson
+from grpo_env.confidence_intervals import FEWEST, Interval, bootstrap, wilson
 from grpo_env.core import Score
 
 from .labels import Labelled
 
 BINS = 10
-FEWEST = 3
 
 
 class Guess(NamedTuple):

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from grpo_env.core import Example, Score
+from grpo_env.terminal import escape_controls
 
 Row = Mapping[str, Any]
 
@@ -74,8 +75,8 @@ class RunConsole:
         self._shows_table = self.console.is_terminal and not silent
 
     def print(self, line: str, style: str = "") -> None:
-        """Print a line, above the table if there is one. Brackets are not markup."""
-        self.console.print(Text(line, style=style), soft_wrap=True)
+        """Print a line, above the table if there is one. Brackets are not markup, and nothing steers the terminal."""
+        self.console.print(Text(escape_controls(line), style=style), soft_wrap=True)
 
     def restore(self, rows: Iterable[Row]) -> None:
         """Take over the rows of a resumed run without printing them."""

@@ -72,9 +72,15 @@ class RunFiles:
                 file.writelines(map(dump_line, rows))
 
     def metrics(self) -> list[dict[str, Any]]:
-        """All rows of ``metrics.jsonl``, without a last line that a crash cut short."""
+        """All rows of ``metrics.jsonl``, without a last line that a crash cut short.
+
+        Raises ``UsageError`` for another line that cannot be read.
+        """
         path = self.path / METRICS
-        return [record.row for record in read_records(path) if record.row is not None] if path.exists() else []
+        records = list(read_records(path)) if path.exists() else []
+        if damaged := next((record for record in records[:-1] if record.row is None), None):
+            raise UsageError(f"{path}, {damaged.place}: {damaged.problem}")
+        return [record.row for record in records if record.row is not None]
 
     def drop_from(self, step: int) -> None:
         """Remove the metrics and samples of ``step`` and later, and what was trained on them: a resumed run makes them
@@ -85,8 +91,7 @@ class RunFiles:
         path = self.path / METRICS
         with write_errors(path):
             if path.exists():
-                rows = [record.row for record in read_records(path) if record.row is not None]
-                atomic_write(path, "".join(dump_line(row) for row in rows if row["step"] < step).encode())
+                atomic_write(path, "".join(dump_line(row) for row in self.metrics() if row["step"] < step).encode())
             later = [file for file in self.sample_files() if int(file.stem.removeprefix("step-")) >= step]
             for file in [*later, *(self.path / SAMPLES).glob(".*.tmp")]:
                 file.unlink()

@@ -63,6 +63,7 @@ def draw_runs(groups: Mapping[str, Sequence[RecordedRun]], other_differences: Se
     dashes = {seed: DASHES[number % len(DASHES)] for number, seed in enumerate(seeds)}
     for (title, kind, metric), by_step, by_time in zip(PANELS, *panels, strict=True):
         style_axes(by_step, title, "step")
+        by_step.locator_params("x", integer=True)
         style_axes(by_time, x_label="seconds of training, without evaluation and saving")
         for color, runs in zip(COLORS, groups.values(), strict=False):
             curves = [run.curve(kind, metric) for run in runs]

@@ -21,6 +21,8 @@ class Kind(ABC):
     """
 
     suffixes: ClassVar[tuple[str, ...]] = (".jsonl",)
+    unique: ClassVar[tuple[str, ...]] = ()
+    """Keys of an output row that no other row has together."""
 
     @abstractmethod
     def __call__(self, rows: Sequence[ScoreRow], left_out: LeftOut) -> Iterator[dict[str, Any]]:

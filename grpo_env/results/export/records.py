@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from grpo_env.errors import UsageError
 from grpo_env.files.reader import replace_surrogates
 
 from ..parts import TOTAL, full_name, named_scores, part_score
-from ..rows import ScoreRow, group_of, location, metric_of
+from ..rows import ScoreRow, group_of, metric_of
 from .kinds import Kind, LeftOut
 
 
@@ -23,19 +22,12 @@ class Inspect(Kind):
 
     part: str | None = None
     """The part (or ``total``) that gives the value; default: the task's metric."""
+    unique: ClassVar[tuple[str, ...]] = ("id", "epoch")  # one score per sample and epoch
 
     def __call__(self, rows: Sequence[ScoreRow], left_out: LeftOut) -> Iterator[dict[str, Any]]:
-        seen = set()
         for row in rows:
             scores = named_scores(row)
             score = scores[full_name(row, self.part or metric_of(row), scores)]
-            key = row["id"], row["completion"]
-            if key in seen:
-                raise UsageError(
-                    f"{location(row)}: twice in the file; Inspect reads one score per sample and epoch: give each row "
-                    "an id of its own when you score, or score the rows of an id as one group (--group COLUMN)"
-                )
-            seen.add(key)
             if score.value is None:
                 left_out[f"unscored ({score.status})"] += 1
                 continue

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from itertools import groupby
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,7 +12,7 @@ from grpo_env.errors import RunError, UsageError, nearest
 from grpo_env.files.writer import Column, new_rows
 from grpo_env.plural import counted
 
-from ..rows import ScoreRow, group_of
+from ..rows import ScoreRow, groups
 from .kinds import Kind
 from .records import Inspect, Rewards
 from .training import Dpo, Prm, Sft
@@ -74,11 +73,12 @@ def make_kind(name: str, options: Mapping[str, Any]) -> Kind:
 def export(rows: Iterable[ScoreRow], kind: Kind, summary: ExportSummary) -> Iterator[dict[str, Any]]:
     """Yield the output rows of a kind, in order, and fill ``summary``. Keeps one group in memory.
 
-    Raises ``UsageError`` as the kind does, and if some prompts are chats and others are text.
+    Raises ``UsageError`` as the kind and ``groups`` do, if some prompts are chats and others are text, and if two
+    output rows are the same for their reader.
     """
     columns: Mapping[str, Column] | None = None
-    for _, group in groupby(rows, group_of):
-        group_rows = list(group)
+    seen: set[int] = set()
+    for group_rows in groups(rows):
         summary.completions += len(group_rows)
         summary.groups += 1
         summary.prompts.update(row.get("prompt_recorded") for row in group_rows if row.get("prompt"))
@@ -86,6 +86,14 @@ def export(rows: Iterable[ScoreRow], kind: Kind, summary: ExportSummary) -> Iter
             columns = columns or kind.columns(row)
             if kind.columns(row) != columns:
                 raise UsageError(f"row {row['id']!r}: some prompts are chats and others text; export them separately")
+            key = hash(tuple(row[name] for name in kind.unique))
+            if kind.unique and key in seen:
+                names = ", ".join(f"{name} {row[name]!r}" for name in kind.unique)
+                raise UsageError(
+                    f"{names}: twice in the file; give each row an id of its own when you score, or score the rows of "
+                    "an id as one group (--group COLUMN)"
+                )
+            seen.add(key)
             summary.written += 1
             summary.labels.update(row.get("labels", ()))
             summary.with_prompts |= "prompt" in row
@@ -101,17 +109,18 @@ def export_file(rows: Iterable[ScoreRow], kind: Kind, out: Path, *, overwrite: b
     with new_rows(out, kind.suffixes, kind.columns, overwrite=overwrite) as write:
         for row in export(rows, kind, summary):
             if out.suffix == ".parquet":
-                _refuse_calls(row)
+                _refuse_tools(row)
             write(row)
         if not summary.written:
             raise RunError(f"nothing to export: {summary}")
     return summary
 
 
-def _refuse_calls(row: Mapping[str, Any]) -> None:
-    """Raise ``UsageError`` for tool calls: Arrow gives all calls of a file the same arguments, and fills in nulls."""
+def _refuse_tools(row: Mapping[str, Any]) -> None:
+    """Raise ``UsageError`` for tools and calls: Arrow gives all calls the same arguments, and fills in nulls."""
     chats = [value for value in row.values() if isinstance(value, list)]
-    if any(isinstance(item, dict) and item.keys() != {"role", "content"} for chat in chats for item in chat):
+    calls = any(isinstance(item, dict) and item.keys() != {"role", "content"} for chat in chats for item in chat)
+    if calls or "tools" in row:
         raise UsageError(
-            f"row {row['id']!r}: tool calls cannot be written as Parquet; give a name that ends in .jsonl with --out"
+            f"row {row['id']!r}: tools cannot be written as Parquet; give a name that ends in .jsonl with --out"
         )

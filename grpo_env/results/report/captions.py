@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grpo_env.plural import counted
+
 if TYPE_CHECKING:
     from .report import Length, Report, Steps, Times
 
@@ -13,15 +15,18 @@ def headline(report: Report) -> str:
     if report.accuracy is None:
         return f"No completion could be scored by {report.metric}."
     reward = f". The mean reward is {report.reward.value:.3f}" if report.reward else ""
-    low, high = report.accuracy.interval
+    ends = report.accuracy.interval
+    interval = f" (95% interval {ends[0]:.3f} to {ends[1]:.3f})" if ends else ""
     return (
-        f"{report.completions:,} completions of {report.groups:,} prompts: mean {report.metric} "
-        f"{report.accuracy.value:.3f} (95% interval {low:.3f} to {high:.3f}){reward}."
+        f"{counted(report.completions, 'completion')} of {counted(report.groups, 'prompt')}: mean {report.metric} "
+        f"{report.accuracy.value:.3f}{interval}{reward}."
     )
 
 
 def parts(report: Report) -> str:
     """Which part decides the reward."""
+    if report.reward is None:
+        return "No completion has a reward."
     fractions = {part.name: part.variance_fraction for part in report.parts if part.variance_fraction is not None}
     if not fractions:
         return "All rewards are equal, so there is no variance to explain and nothing to learn."
@@ -41,8 +46,10 @@ def constants(report: Report) -> str:
 
 def pass_at(report: Report) -> str:
     """What sampling more completions brings."""
-    if report.largest_group < 2 or len(report.pass_at) < 2:
-        return "There is one completion per prompt, so only pass@1 is known; sample several for pass@k."
+    if not report.pass_at:
+        return f"No completion could be scored by {report.metric}."
+    if len(report.pass_at) < 2:
+        return "No prompt has several scored completions, so only pass@1 is known; sample several for pass@k."
     first, (k, last) = next(iter(report.pass_at.values())), list(report.pass_at.items())[-1]
     if not last.value:
         return "No completion is correct (metric at least 1), so sampling more does not help."

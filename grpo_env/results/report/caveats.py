@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from grpo_env.core import UNSCORED
 
+from ..parts import is_called
 from .captions import seconds
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ def unscored(report: Report) -> Iterator[RewardWarning]:
         return
     reasons = "; ".join(reason for status in UNSCORED for reason in report.total.reasons.get(status, ()))
     yield RewardWarning(
-        f"{_percent(report.unscored, report.completions)} of the completions are unscored; first reasons: {reasons}",
+        f"{_percent(report.unscored, report.completions)} of the completions are unscored"
+        + (f"; first reasons: {reasons}" if reasons else ""),
         "They are left out of training and of all means here. Fix the gold answers or the verifier first",
     )
 
@@ -52,9 +54,11 @@ def misranked(report: Report) -> Iterator[RewardWarning]:
 
 
 def dominant_part(report: Report) -> Iterator[RewardWarning]:
-    """A part other than the metric accounts for most of the reward's variance."""
+    """A part without the metric accounts for most of the reward's variance."""
+    metric = next((part.name for part in report.parts if is_called(part.name, report.metric)), "")
     for part in report.parts:
-        if part.name != report.metric and part.variance_fraction is not None and part.variance_fraction > 0.5:
+        has_metric = f"{metric}.".startswith(f"{part.name}.")
+        if not has_metric and part.variance_fraction is not None and part.variance_fraction > 0.5:
             yield RewardWarning(
                 f"{part.name} accounts for {part.variance_fraction:.0%} of the reward's variance",
                 f"Training will optimize {part.name} before {report.metric}. Lower its weight, or reward it only if "
@@ -103,8 +107,8 @@ def uniform_groups(report: Report) -> Iterator[RewardWarning]:
         )
     if compared and masked > 0.05 * compared:
         yield RewardWarning(
-            f"in {_percent(masked, compared)} of the groups the signal is masked: the completions differ, their "
-            "rewards do not",
+            f"in {_percent(masked, compared)} of the groups the signal is masked: the completions differ and their "
+            "rewards do not, or fewer than two are scored",
             "Possible causes are weights that cancel out, a clip that is too narrow, and unscored completions; see "
             "the groups below",
         )
@@ -126,7 +130,7 @@ def no_answer(report: Report) -> Iterator[RewardWarning]:
     """The metric found no answer in more than 10% of the completions."""
     for part in report.parts:
         missing = part.statuses.get("no_answer", 0)
-        if part.name.split(".")[-1] == report.metric and missing > 0.1 * report.completions:
+        if is_called(part.name, report.metric) and missing > 0.1 * report.completions:
             reasons = "; ".join(part.reasons.get("no_answer", ()))
             yield RewardWarning(
                 f"{part.name} found no answer in {_percent(missing, report.completions)} of the completions"

@@ -104,9 +104,9 @@ def _pass_charts(report: Report) -> list[Chart]:
         return []
     series = {"pass@k": _estimates(report.pass_at), "maj@k": _estimates(report.maj_at)}
     series = {name: line for name, line in series.items() if line.xs}
-    ends = [value for line in series.values() for value in (*line.lows, *line.highs)]
+    ends = [value for line in series.values() for value in (*line.ys, *line.lows, *line.highs)]
     tenths = math.floor(min(ends) * 10) / 10, math.ceil(max(ends) * 10) / 10
-    title = f"{' and '.join(series)} with 95% intervals"
+    title = " and ".join(series) + " with 95% intervals" * any(line.lows for line in series.values())
     return [Lines(title, series, "k", tuple(report.pass_at), log_x=True, y_range=tenths)]
 
 
@@ -130,11 +130,15 @@ def _step_charts(steps: Steps) -> list[Chart]:
 
 
 def _has_points(chart: Chart) -> bool:
+    if isinstance(chart, Columns):
+        return bool(chart.bins.counts)
     return not isinstance(chart, Lines) or any(line.xs for line in chart.series.values())
 
 
 def _estimates(by_k: Mapping[int, Estimate]) -> Series:
-    lows, highs = [value.interval[0] for value in by_k.values()], [value.interval[1] for value in by_k.values()]
+    """The line, with its band if all intervals are known."""
+    intervals = [value.interval for value in by_k.values() if value.interval]
+    lows, highs = zip(*intervals, strict=True) if intervals and len(intervals) == len(by_k) else ((), ())
     return Series(tuple(by_k), [value.value for value in by_k.values()], lows, highs)
 
 

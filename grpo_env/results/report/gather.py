@@ -13,8 +13,8 @@ import numpy as np
 from grpo_env.core import is_left_out
 from grpo_env.errors import UsageError
 
-from ..parts import PartScore, named_parts, total_score
-from ..rows import ScoreRow
+from ..parts import PartScore, is_called, named_parts, total_score
+from ..rows import ScoreRow, groups
 from .groups import GroupKind, Member, group_kind, is_misranked, steps_differ
 from .measures import Floats
 from .samples import Samples, Top
@@ -126,44 +126,36 @@ class Gathered:
 def gather(rows: Iterable[ScoreRow], source: str) -> Gathered:
     """Read all rows.
 
-    Raises ``UsageError`` for an empty file, for rows without a group or metric, for rows of several tasks, and for
-    groups whose rows are not adjacent.
+    Raises ``UsageError`` for an empty file, for rows without a metric, for rows of several tasks, and as ``groups``.
     """
     data = Gathered()
-    members: list[Member] = []
-    group: str | None = None
-    seen: set[int] = set()  # hashes: the names of a million groups would take more memory than all the numbers
-    line = None
-    for row in rows:
-        _check_task(data, row, source)
-        if row["group"] != group:
-            _end_group(data, members)
-            members, group = [], row["group"]
-            if hash(group) in seen:
-                raise UsageError(f"{source}: the rows of group {group!r} are not adjacent; sort the file by group")
-            seen.add(hash(group))
-        data.input_rows += row.get("line") is None or row["line"] != line
-        line = row.get("line")
-        try:
-            members.append(_add_row(data, row))
-        except UsageError:
-            raise
-        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
-            raise UsageError(
-                f"{source}: completion {data.completions + 1} is not a row that grpo_env score wrote "
-                f"({type(error).__name__}: {error})"
-            ) from error
-        data.completions += 1
+    last = None
+    for group in groups(rows):
+        members = []
+        for row in group:
+            _check_task(data, row, source)
+            place = row.get("file"), row.get("line")
+            data.input_rows += row.get("line") is None or place != last
+            last = place
+            try:
+                members.append(_add_row(data, row))
+            except UsageError:
+                raise
+            except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+                raise UsageError(
+                    f"{source}: completion {data.completions + 1} is not a row that grpo_env score wrote "
+                    f"({type(error).__name__}: {error})"
+                ) from error
+            data.completions += 1
+        _end_group(data, members)
     if not data.completions:
         raise UsageError(f"{source}: no scores in it")
-    _end_group(data, members)
     return data
 
 
 def _check_task(data: Gathered, row: ScoreRow, source: str) -> None:
-    for key, value in (("group", row.get("group")), ("metric", row.get("metric") or None)):
-        if value is None:
-            raise UsageError(f"{source}: completion {data.completions + 1} has no {key!r}; score the file again")
+    if not row.get("metric"):
+        raise UsageError(f"{source}: completion {data.completions + 1} has no 'metric'; score the file again")
     task, metric = str(row.get("task") or ""), row["metric"]
     if not data.completions:
         data.task, data.metric = task, metric
@@ -189,7 +181,7 @@ def _add_row(data: Gathered, row: ScoreRow) -> Member:
         if name not in data.parts:
             data.parts[name] = PartColumns(depth=name.count("."))
         data.parts[name].add(index, part)
-        if metric is None and name.split(".")[-1] == data.metric:
+        if is_called(name, data.metric):
             metric = part
     value, answer = (metric.value, metric.answer) if metric else (None, None)
     data.metrics.put(index, value)
@@ -203,8 +195,6 @@ def _add_row(data: Gathered, row: ScoreRow) -> Member:
 
 
 def _end_group(data: Gathered, members: list[Member]) -> None:
-    if not members:
-        return
     data.sizes[len(members)] += 1
     kind = group_kind(members)
     data.kinds[kind] += 1

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grpo_env.confidence_intervals import Interval, pass_at_k, wilson
+from grpo_env.confidence_intervals import FEWEST, Interval, pass_at_k, wilson
 from grpo_env.equality import equal
 
 Floats = NDArray[np.float64]
@@ -19,10 +19,10 @@ RESAMPLES = 1000
 
 
 class Estimate(NamedTuple):
-    """A mean over ``groups`` groups with its 95% interval."""
+    """A mean over ``groups`` groups with its 95% interval, ``None`` if they do not tell it (``estimate``)."""
 
     value: float
-    interval: Interval
+    interval: Interval | None
     groups: int
 
 
@@ -30,15 +30,20 @@ def estimate(sums: Floats, sizes: Floats, seed: int = 0, confidence: float = 0.9
     """The mean over completions, from each group's sum and size, both (N,); groups of size 0 are left out.
 
     Groups are the units of the interval, since completions of one prompt are correlated: Wilson's interval if each
-    group is all 0 or all 1, else the percentile bootstrap over groups (Efron 1979). Identical groups are drawn
-    together: a resample is one multinomial draw over the distinct ones.
+    group is all 0 or all 1, for Kish's (1965) effective number of groups, sum(sizes)^2 / sum(sizes^2), which is their
+    number if all have one size; else the percentile bootstrap over groups (Efron 1979), which says nothing about fewer
+    than ``FEWEST`` groups or equal ones. Identical groups are drawn together: a resample is one multinomial draw over
+    the distinct ones.
     """
     sums, sizes = sums[sizes > 0], sizes[sizes > 0]
     if not len(sizes):
         return None
     mean = float(sums.sum() / sizes.sum())
     if np.isin(sums / sizes, (0.0, 1.0)).all():
-        return Estimate(mean, wilson(mean * len(sizes), len(sizes), confidence), len(sizes))
+        effective = float(sizes.sum() ** 2 / (sizes @ sizes))
+        return Estimate(mean, wilson(mean * effective, effective, confidence), len(sizes))
+    if len(sizes) < FEWEST or is_constant(sums / sizes):
+        return Estimate(mean, None, len(sizes))
     pairs, counts = np.unique(np.stack([sums, sizes]), axis=1, return_counts=True)
     generator = np.random.default_rng(seed)
     means = np.empty(RESAMPLES)
@@ -112,7 +117,9 @@ def distribution(values: Floats, max_values: int = 8, bins: int = 10) -> Bins:
     if len(distinct) <= max_values:
         return Bins(tuple(f"{value:.3g}" for value in distinct), tuple(int(count) for count in counts))
     counts, edges = np.histogram(values, bins=bins)
-    return Bins(tuple(f"{low:.2g}-{high:.2g}" for low, high in pairwise(edges)), tuple(int(count) for count in counts))
+    decimals = max(0, 1 - math.floor(math.log10(edges[1] - edges[0]) + 1e-6))  # two digits of the width of a range
+    names = [f"{round(edge, decimals) + 0.0:.{decimals}f}" for edge in edges.tolist()]  # + 0.0: no -0
+    return Bins(tuple(f"{low} to {high}" for low, high in pairwise(names)), tuple(int(count) for count in counts))
 
 
 class Trend(NamedTuple):

@@ -13,7 +13,7 @@ from grpo_env.core import StepScore
 from grpo_env.environments.turn_steps import turns_of_steps
 
 from ..episodes import turns_of
-from ..parts import named_parts, total_score
+from ..parts import is_called, named_parts, total_score
 from ..rows import ScoreRow
 from . import captions
 from .caveats import reward_warnings
@@ -59,7 +59,8 @@ def environment() -> Environment:
     env = Environment(
         loader=PackageLoader("grpo_env.results.report"), autoescape=True, undefined=StrictUndefined, finalize=finalize
     )
-    env.filters |= {"short": short, "number": number}
+    env.filters |= {"short": short, "number": number, "visible": visible}
+    env.tests["called"] = is_called
     return env
 
 
@@ -68,7 +69,7 @@ def _sample(row: ScoreRow, metric: str, scale: tuple[float, float] | None) -> di
     parts = dict(named_parts(row))
     steps = merge_steps({name: part.step_scores() for name, part in parts.items()})
     text = row.get("text")
-    answer = next((part.answer for name, part in parts.items() if name.split(".")[-1] == metric), None)
+    answer = next((part.answer for name, part in parts.items() if is_called(name, metric)), None)
     return {
         "row": row,
         "parts": parts,
@@ -122,6 +123,8 @@ def short(text: Any, length: int = MAX_LENGTH) -> str:
     return text if len(text) <= length else f"{text[:length]}… ({len(text) - length:,} more characters)"
 
 
-def number(value: float | None, digits: str = ".3g") -> str:
-    """A formatted number, or a dash for ``None``."""
-    return "-" if value is None else format(value, digits)
+def number(value: float | None, form: str = "") -> str:
+    """A number, or a dash for ``None``. Without a ``form`` it has three digits, or those before the point if more."""
+    if value is None:
+        return "-"
+    return format(value, form or (",.0f" if 999.5 <= abs(value) < 1e6 else ".3g"))

@@ -13,6 +13,7 @@ from grpo_env.figures import COLORS, new_figure, style_axes
 from .charts import Bars, Chart, Columns, Lines, Stack, bounds
 
 WIDTH, HEIGHT = 4.4, 2.9  # inches of a chart
+LETTER = 0.09  # inches, width of a letter of a label and its part of the space between labels
 ABOVE, BELOW, RIGHT = 0.4, 0.6, 0.2  # inches, margins of its axes
 
 
@@ -70,7 +71,8 @@ def draw(axes: Any, chart: Chart) -> None:
         labels = chart.bins.labels
         axes.bar(range(len(labels)), chart.bins.counts, color=COLORS[0])
         axes.set_xlim(-0.6, max(4, len(labels)) - 0.4)
-        axes.set_xticks(range(len(labels)), labels, fontsize=8, rotation=0 if len(labels) < 6 else 45)
+        every = max(1, math.ceil(max(map(len, labels)) * LETTER * len(labels) / WIDTH))
+        axes.set_xticks(range(len(labels))[::every], labels[::every], fontsize=8)
     elif isinstance(chart, Bars):
         bars = axes.barh(range(len(chart.values)), list(chart.values.values()), color=COLORS[0])
         axes.bar_label(bars, fmt="%.2f", fontsize=8, padding=2)

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from heapq import heappush, heappushpop
 from typing import Any
 
+from grpo_env.equality import all_equal, equal
+
 from ..rows import ScoreRow
 
 SAMPLES = 5  # of each kind
@@ -62,7 +64,7 @@ class Samples:
         """The next completion belongs to another prompt."""
         for name, (key, row) in self._group.items():
             getattr(self, name).offer(key, row)
-        if self._totals and min(self._totals) < max(self._totals):
+        if not all_equal(self._totals):
             mean = sum(self._totals) / len(self._totals)
             self.above_mean.offer(self._group["highest"][0] - mean, self._group["highest"][1])
             self.below_mean.offer(self._group["lowest"][0] + mean, self._group["lowest"][1])
@@ -75,8 +77,8 @@ class Samples:
 
     def by_heading(self, mean: float) -> dict[str, list[ScoreRow]]:
         """The rows by heading. A reward is low below the ``mean`` reward and high above it."""
-        low = [row for row in self.correct_low.rows() if row["total"] < mean]
-        high = [row for row in self.wrong_high.rows() if row["total"] > mean]
+        low = [row for row in self.correct_low.rows() if row["total"] < mean and not equal(row["total"], mean)]
+        high = [row for row in self.wrong_high.rows() if row["total"] > mean and not equal(row["total"], mean)]
         above, highest = self.above_mean.rows(), self.highest.rows()
         lowest = [row for row in self.lowest.rows() if not any(row is other for other in highest)]
         headings = {

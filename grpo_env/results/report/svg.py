@@ -41,7 +41,9 @@ def _columns(chart: Columns) -> tuple[int, list[Markup]]:
     height, base = 138, 118
     counts, total = chart.bins.counts, sum(chart.bins.counts) or 1
     column = WIDTH / max(4, len(counts))
-    label_every = math.ceil((max(map(len, chart.bins.labels), default=1) + 1) * LETTER / column)  # avoids overlaps
+    longest = max(map(len, chart.bins.labels), default=1)
+    # Avoids overlaps; the first and the last label may be moved inward by half of their length, less half a column.
+    label_every = max(1, math.ceil((1.5 * longest + 1) * LETTER / column - 0.5))
     marks = []
     for index, (label, count) in enumerate(zip(chart.bins.labels, counts, strict=True)):
         bar = count / (max(counts) or 1) * (base - 2 * LINE - 12)

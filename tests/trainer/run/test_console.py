@@ -160,6 +160,16 @@ def test_brackets_in_text_are_not_markup() -> None:
     assert "[red]" in out.getvalue()
 
 
+def test_texts_do_not_steer_the_terminal() -> None:
+    out = io.StringIO()
+    hostile = "\x1b]0;title\x07 \u202e"
+    example = Example(hostile, hostile, answer=hostile)
+    RunConsole(1, Console(file=out)).completions("now", [(example, f"a\n{hostile}", Score(0.5, explanation=hostile))])
+    assert not set(hostile[:1] + hostile[-1]) & set(out.getvalue())
+    assert out.getvalue().count("\\x1b]0;title\\x07 \\u202e") == 5
+    assert "a\n" in out.getvalue()
+
+
 @pytest.mark.parametrize(
     ("values", "expected"),
     [([0, 1], "▁█"), ([3, 3, 3], "▁▁▁"), ([0, 0.5, 1, 0], "▁▅█▁"), ([5], "▁")],

@@ -6,8 +6,10 @@ import io
 import time
 from pathlib import Path
 
+import pytest
 from rich.console import Console
 
+from grpo_env.errors import UsageError
 from grpo_env.trainer.run.console import RunConsole
 from grpo_env.trainer.run.folder import RunFiles
 from grpo_env.trainer.run.metrics import MetricsLogger
@@ -18,6 +20,20 @@ from .test_console import train_row
 def make_logger(folder: Path) -> tuple[MetricsLogger, io.StringIO]:
     output = io.StringIO()
     return MetricsLogger(RunFiles(folder), RunConsole(20, Console(file=output, width=200)), None), output
+
+
+def test_a_last_line_may_be_cut_short_and_no_other(tmp_path: Path) -> None:
+    files, path = RunFiles(tmp_path), tmp_path / "metrics.jsonl"
+    for step in range(3):
+        files.record(train_row(step))
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines)[:-9])
+    assert [row["step"] for row in files.metrics()] == [0, 1]
+    path.write_text(lines[0] + lines[1][:-9] + "\n" + lines[2])
+    for read in (files.metrics, lambda: files.drop_from(1)):
+        with pytest.raises(UsageError, match=r"metrics\.jsonl, line 2: not valid JSON"):
+            read()
+    assert path.read_text().count("\n") == 3
 
 
 def test_rows_have_their_time_and_are_followed_by_alerts(tmp_path: Path) -> None:

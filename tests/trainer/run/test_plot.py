@@ -85,6 +85,7 @@ def test_lines_of_the_picture(tmp_path: Path) -> None:
     assert lines[0] == ([0.0, 4.0, 8.0], pytest.approx([0.1, 0.3, 0.5]), "C0")  # the mean
     assert [color for _, _, color in lines] == ["C0", "C0", "C0", "C1"]
     assert len({line.get_linestyle() for line in greedy.lines[:3]}) == 3
+    assert all(step.is_integer() for axes in figure.axes[:3] for step in axes.get_xticks().tolist())
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == [
         *("supervision=outcome, mean of 2", "supervision=process", "seed 0", "seed 2")

@@ -19,6 +19,7 @@ from selenium.webdriver import Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
+from grpo_env.results.report import make_report, render
 from grpo_env.view.bundle import bundle
 
 from .chromium import start
@@ -49,6 +50,8 @@ def paths(row, rows, tmp_path_factory):
     many[0] |= {"steps": [{"start": 0, "end": 8, "value": 0.5, "explanation": HOSTILE}], "step_advantages": [1.0]}
     many[0] |= {"token_advantages": [0.5, -0.5], "turns": [{"text": HOSTILE, "calls": [{"name": "search"}]}]}
     many[0]["parts"]["tidy"] |= {"steps": [{"start": 0, "end": 8, "value": 0.5, "explanation": HOSTILE}]}
+    for made in many:
+        made["parts"] = {**made["parts"], "a_part_with_a_long_name" * 4: made["parts"]["tidy"]}
     many[77]["text"] = "a zebra " * 30 + "so it is 4."
     other = json.loads(json.dumps(many))
     other[1]["parts"]["accuracy"]["value"], other[1]["total"] = 1.0, 3.0
@@ -210,6 +213,18 @@ def check(browser):
     result = browser.execute_async_script("axe.run().then(arguments[arguments.length - 1])")
     assert result["passes"]
     assert [(issue["id"], [node["html"][:200] for node in issue["nodes"][:3]]) for issue in result["violations"]] == []
+
+
+@pytest.mark.parametrize("width", [390, 1210])
+def test_axe_finds_nothing_in_a_report(browser, rows, tmp_path, width):
+    page = tmp_path / "report.html"
+    page.write_text(render(make_report({**made, "text": made["text"] * 300} for made in rows)))
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    )
+    browser.get(page.as_uri())
+    check(browser)
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def test_a_bundle_needs_no_server(browser, paths, tmp_path):
