@@ -182,5 +182,6 @@ def test_missing_peft_is_reported(policy: Policy, monkeypatch: pytest.MonkeyPatc
 
 def test_a_peft_that_is_too_old_for_transformers(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("transformers.integrations.peft.MIN_PEFT_VERSION", "99.0")
-    with pytest.raises(UsageError, match=r"^lora.rank=2: .* PEFT .* use a version >= 99.0 \(peft is [\d.]+, transformers [\d.]+\)$"):
+    problem = r"^lora.rank=2: .* PEFT .* use a version >= 99.0 \(peft is [\d.]+, transformers [\d.]+\)$"
+    with pytest.raises(UsageError, match=problem):
         prepare_adapter(policy, TrainConfig(lora={"rank": 2}))
