@@ -418,7 +418,8 @@ def launched(setup: Setup) -> dict[str, Any]:
     settings = {"engine.precision": "fp32", "eval.every": 0, "eval.examples": 4, "eval.samples": 0, "steps": 2}
     settings |= {"engine.device": setup.device, "prompts_per_step": 4, "group_size": 4}
     arguments = [f"{name}={value}" for name, value in settings.items()]
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "1", "-m", "--"]
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "1"]
+    torchrun += ["--local-addr", "localhost", "-m", "--"]  # the machine's own name may not resolve without a network
     cpu = {"ACCELERATE_USE_CPU": "true"} if setup.device == "cpu" else {}
     steps = []
     for launcher in ([sys.executable, "-m"], torchrun):
