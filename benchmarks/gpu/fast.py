@@ -240,8 +240,8 @@ def _weights(work: Work) -> int:
 
 
 def profile(setup: Setup, work: Work, name: str) -> dict[str, Any]:
-    """The kernels that take most of a step's time, and the calls of CUDA that take most of the CPU's, such as those that
-    allocate, wait and record; the whole table of kernels goes to ``OUT/profile-NAME.txt``.
+    """The kernels that take most of a step's time, and the calls of CUDA that take most of the CPU's, such as those
+    that allocate, wait and record. The whole table of kernels goes to ``OUT/profile-NAME.txt``.
 
     One step, and on CUDA none of torch's own operators: each is an event, and to sort a million of them takes minutes.
     """

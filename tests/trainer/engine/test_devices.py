@@ -181,14 +181,14 @@ def test_a_refused_recording_says_why(cuda_policy: Policy, monkeypatch: pytest.M
 
 
 class Streams:
-    """Stands in for ``torch.cuda``: its streams with what waits for what, and recordings with the stream they are on."""
+    """Stands in for ``torch.cuda``: what is computed and recorded on which stream, and what waits for what."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, free: int = 3) -> None:
-        self.current, self.events, streams = ["main"], list[str](), self
+        self.current, self.events, self.failed, streams = ["main"], list[str](), False, self
 
         class Stream:
-            def __init__(self, name: object) -> None:
-                self.name = name if name == "main" else "side"
+            def __init__(self, device: object = None, name: str = "side") -> None:
+                self.name = name
 
             def wait_stream(self, other: Any) -> None:
                 streams.events.append(f"{self.name} waits for {other.name}")
@@ -199,23 +199,29 @@ class Streams:
 
             def capture_end(self) -> None:
                 streams.events.append("end")
+                if streams.failed:
+                    raise RuntimeError("CUDA error: operation failed due to a previous error during capture")
 
         @contextmanager
         def on(stream: Stream) -> Iterator[None]:
-            self.current.append(stream.name)  # type: ignore[arg-type]
+            self.current.append(stream.name)
             try:
                 yield
             finally:
                 self.current.pop()
 
+        forward = CudaGraphDecoder._forward
+
+        def step(decoder: CudaGraphDecoder) -> torch.Tensor:
+            self.events.append(f"step on {self.current[-1]}")
+            return forward(decoder)
+
+        monkeypatch.setattr(CudaGraphDecoder, "_forward", step)
         stand_ins = {"Stream": Stream, "stream": on, "CUDAGraph": Graph, "mem_get_info": lambda _: (free, 8)}
-        stand_ins["current_stream"] = lambda _: Stream(self.current[-1])
+        stand_ins["current_stream"] = lambda _: Stream(name=self.current[-1])
         stand_ins["empty_cache"] = lambda: self.events.append("empty the cache")
         for name, stand_in in stand_ins.items():
             monkeypatch.setattr(f"torch.cuda.{name}", stand_in)
-        forward = CudaGraphDecoder._forward
-        step = lambda decoder: self.events.append(f"step on {self.current[-1]}") or forward(decoder)  # noqa: E731
-        monkeypatch.setattr(CudaGraphDecoder, "_forward", step)
         _recording_stream.cache_clear()
 
     def record(self) -> None:
@@ -250,13 +256,15 @@ def test_memory_that_torch_keeps_is_given_back_only_where_little_is_free(monkeyp
     assert streams.events[0] == "empty the cache"
 
 
-def test_a_recording_that_fails_ends_and_leaves_the_stream_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_recording_that_fails_ends_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And torch's stream is the one from before."""
     streams = Streams(monkeypatch)
     forward, calls = CudaGraphDecoder._forward, []
 
     def fail_when_recorded(decoder: CudaGraphDecoder) -> torch.Tensor:
         calls.append(1)
         if len(calls) == 2:
+            streams.failed = True
             raise torch.OutOfMemoryError("CUDA out of memory. (a stand-in)")
         return forward(decoder)
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -130,8 +131,11 @@ class CudaGraphDecoder(FusedDecoder):
             graph.capture_begin(capture_error_mode="thread_local")
             try:
                 self.graph_logits = self._forward()
-            finally:
-                graph.capture_end()
+            except BaseException:
+                with suppress(RuntimeError):  # which only says that there was an error
+                    graph.capture_end()
+                raise
+            graph.capture_end()
         current.wait_stream(stream)
         return graph
 
