@@ -166,8 +166,8 @@ def decoding(setup: Setup, model: str, precision: str) -> dict[str, Any]:
     task, reference = load_task("arithmetic"), load(setup, model, "fp32", "cpu")
     policy = load(setup, model, precision, setup.device)
     prompts = [policy.prompt_ids(example, task.format) for example in task.examples("train", 4)]
-    rows = {}
-    result: dict[str, Any] = {"uses CUDA graphs": with_cuda_graphs(policy).uses_cuda_graphs}
+    rows, recorded = {}, with_cuda_graphs(policy)
+    result: dict[str, Any] = {"uses CUDA graphs": recorded.uses_cuda_graphs}
     for kind in (Decoder, FusedDecoder, CudaGraphDecoder):
         with patch(f"{OWN}.decoder_for", lambda _, kind=kind: kind):
             rollouts = sample(policy, prompts, 4, max_new_tokens=12 if setup.tiny else 48, temperature=1.0)
@@ -178,8 +178,9 @@ def decoding(setup: Setup, model: str, precision: str) -> dict[str, Any]:
     for name, ids in rows.items():
         result[name]["rows as plain"] = sum(a == b for a, b in zip(ids, plain, strict=True)) / len(plain)
     close = [(result[name]["mean gap"] < LOGP[precision], f"{name} samples from another distribution") for name in rows]
-    graphs = setup.device == "cpu" or result["uses CUDA graphs"]
-    return check(result, *close, (graphs, "the run would not use CUDA graphs"))
+    refusal = recorded.refusals.get("uses_cuda_graphs", "")
+    takes_graphs = setup.device == "cpu" or recorded.uses_cuda_graphs
+    return check(result, (takes_graphs, f"the run would not use CUDA graphs: {refusal}"), *close)
 
 
 def logps(policy: Any, rollout: Any) -> torch.Tensor:
