@@ -58,6 +58,7 @@ class Variant(NamedTuple):
 
 VARIANTS = {
     "no CUDA graphs": Variant(patches={"run.setup.with_cuda_graphs": lambda policy: policy}),
+    "ended rows dropped at every half": Variant(patches={"engine.fast.cuda_graph.RECORDING_BYTES": 0}),
     "compiled": Variant({"engine.compile": True}),
     "padded attention": Variant(patches={"run.setup.with_varlen_attention": lambda policy: policy}),
     "prompts not shared in the loss": Variant({"engine.share_prompts": False}),
