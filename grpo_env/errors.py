@@ -45,4 +45,7 @@ def memory_ran_out(error: BaseException) -> bool:
     """Whether an exception means that the machine or an accelerator ran out of memory."""
     from accelerate.utils.memory import should_reduce_batch_size  # late: imports torch, which scoring does not need
 
-    return isinstance(error, MemoryError) or bool(should_reduce_batch_size(error))
+    if isinstance(error, MemoryError) or should_reduce_batch_size(error):
+        return True
+    # Where CUDA itself allocates: for a graph, for cuBLAS.
+    return any(f"CUDA error: {reason}" in str(error) for reason in ("out of memory", "CUBLAS_STATUS_ALLOC_FAILED"))

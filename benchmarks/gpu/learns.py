@@ -36,7 +36,7 @@ def measurements(setup: Setup) -> list[Measurement]:
     gsm8k = _work(setup, "gsm8k", setup.model, _gsm8k(setup), LARGE_STEP)
     seeds = range(1 if setup.tiny else 2)
     return [
-        *(_curve(setup, "sums", sums, ("model",), 60, *kind, seed) for seed in seeds for kind in CURVES),
+        *(_curve(setup, "sums", sums, ("model",), 40, *kind, seed) for seed in seeds for kind in CURVES),
         *(_curve(setup, "arithmetic", bundled, (), 30, *kind, 0) for kind in CURVES[:2]),
         *(_curve(setup, "GSM8K", gsm8k, ("model", "data"), 450, *kind, 0) for kind in CURVES[:2]),
     ]

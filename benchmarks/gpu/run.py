@@ -73,6 +73,8 @@ def main() -> None:
     else:
         os.environ["TOKENIZERS_PARALLELISM"] = "false"
         os.environ["HF_HUB_OFFLINE"] = "1"
+        # For both sides, see ``install_attention``: at each new length, ``generate`` would compile cuDNN's kernel.
+        os.environ["TORCH_CUDNN_SDPA_DEPRIORITIZED"] = "1"
         if options.device == "cpu":
             os.environ["OMP_NUM_THREADS"] = "1"
         command = [sys.executable, __file__, *sys.argv[1:], "--inner"]

@@ -20,8 +20,8 @@ from .prefix_cache import Layers, Prefix
 class Decoder:
     """The state of ``group_size`` rows per prompt, the rows of a group adjacent.
 
-    ``logits`` (rows, V) are those of the next token. Finished rows are dropped as soon as they are the fraction
-    ``drop_at`` of all rows, since dropping copies the rest of the cache.
+    ``logits`` (rows, V) are those of the next token. Finished rows are not dropped before they are the fraction
+    ``drop_at`` of all rows, since dropping copies the rest of the cache (``drops``).
     """
 
     drop_at = 0.125
@@ -58,6 +58,10 @@ class Decoder:
         """(rows, V) logits after ``tokens``."""
         mask, positions = self.attention_mask[:, : self.width], self.positions[:, None]
         return next_logits(self.policy, tokens[:, None], mask, positions, self.cache, self.prompts)
+
+    def drops(self, ended: int, tokens_left: int) -> bool:
+        """Whether to drop ``ended`` rows now; the others go on for at most ``tokens_left`` tokens."""
+        return ended >= self.drop_at * len(self.positions)
 
     def select(self, rows: Tensor) -> None:
         """Keep only some of the rows."""

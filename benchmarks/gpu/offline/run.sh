@@ -5,8 +5,9 @@
 #     OUT=FOLDER benchmarks/gpu/offline/run.sh 2     # the rest of a quarter of an hour: SmolLM2's decoding, steps and sums
 #     OUT=FOLDER benchmarks/gpu/offline/run.sh 3     # GSM8K, for which parts 1 and 2 must have been unpacked
 #
-# Results and logs go to OUT, row by row. SECONDS_LEFT limits a part. To go on at another time, put results.jsonl into
-# .bundle/1 and begin again with part 1: what has a row is not measured again, so that each part comes to what is left.
+# Results and logs go to OUT every 20 seconds, the report at the end. SECONDS_LEFT limits a part: half a minute less than
+# the time after which the script is killed. To go on at another time, put results.jsonl into .bundle/1 and begin again with
+# part 1: what has a row is not measured again, so that each part comes to what is left.
 # SECONDS_LEFT=0 only unpacks. EXTRA, JOBS and MODEL are for rehearsals.
 part=${1:?1, 2 or 3}
 : "${OUT:?a folder for the results}"
@@ -15,8 +16,9 @@ out=/tmp/gpu here=.bundle/$part
 SECONDS_LEFT=${SECONDS_LEFT:-$([ $part = 1 ] && echo 290 || echo 560)}
 mkdir -p /tmp/site /tmp/tokenizer $out "$OUT"
 cp -n $here/*.jsonl $out 2>/dev/null
-(while sleep 20; do cp $out/*.jsonl "$OUT"; done) >/dev/null 2>&1 &
-trap 'kill '$!'; cp $out/*.jsonl $out/*.txt "$OUT" 2>/dev/null; tar czf "$OUT/logs.tgz" -C $out logs' EXIT
+keep() { cp $out/*.jsonl $out/*.txt "$OUT"; tar czf "$OUT/logs.tgz" -C $out logs; }
+(while sleep 20; do keep; done) >/dev/null 2>&1 &
+trap 'kill '$!'; keep 2>/dev/null' EXIT
 
 unpack() { python3 -c "import sys, tarfile; tarfile.open(fileobj=sys.stdin.buffer, mode='r|xz').extractall('$1', filter='data')"; }
 measure() { python3 benchmarks/gpu/run.py --out $out "$@" $EXTRA; }
@@ -38,7 +40,7 @@ elif [ "$part" = 2 ]; then
     python3 benchmarks/gpu/smollm2.py /tmp/smollm2 && ls /tmp/smollm2/model.safetensors || exit
     echo "ready after $SECONDS s"
     works --model ${MODEL:-/tmp/smollm2} --seconds "$(left 60)"
-    for only in 'decoding/real/(CUDA graphs|generate)|step/real/(ours|trl)$' 'sums/.*outcome.*0' 1.5B fast/ learns/sums/; do
+    for only in 'decoding/real/CUDA graphs|step/real/(ours|trl)$' 'sums/.*outcome.*0' 1.5B fast/ learns/sums/; do
         measure --model ${MODEL:-/tmp/smollm2} --only "$only" --seconds "$(left)"
     done
 else

@@ -137,3 +137,10 @@ def test_a_loaded_model_uses_this_attention_and_its_saved_config_does_not_name_i
     assert model.config._attn_implementation == NAME
     model.save_pretrained(tmp_path)
     assert NAME not in (tmp_path / "config.json").read_text()
+
+
+def test_cudnns_kernel_is_not_used() -> None:
+    """On Hopper GPUs torch prefers it to the others; with masks its gradient can be NaN (pytorch#196678)."""
+    torch.backends.cuda.enable_cudnn_sdp(True)
+    install_attention(tiny("llama").model)
+    assert not torch.backends.cuda.cudnn_sdp_enabled()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -15,7 +15,7 @@ import torch
 
 from grpo_env.taskfile.task import load_task
 from grpo_env.trainer.config import TrainConfig
-from grpo_env.trainer.engine.fast import layers
+from grpo_env.trainer.engine.fast import cuda_graph, layers
 from grpo_env.trainer.engine.fast.attention import install_attention
 from grpo_env.trainer.engine.fast.cuda_graph import CudaGraphDecoder, _recording_stream
 from grpo_env.trainer.engine.forward import with_fast_paths
@@ -180,72 +180,115 @@ def test_a_refused_recording_says_why(cuda_policy: Policy, monkeypatch: pytest.M
     assert f"sampling   without CUDA graphs, which do not work here ({why})" in lines
 
 
-def test_other_threads_may_use_cuda_during_a_recording_and_all_use_one_stream(monkeypatch: pytest.MonkeyPatch) -> None:
-    used, modes = list[object](), list[str]()
+class Streams:
+    """Stands in for ``torch.cuda``: what is computed and recorded on which stream, and what waits for what."""
 
-    class Stream:
-        def __init__(self, device: object = None) -> None:
-            self.wait_stream = lambda other: None
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, free: int = 3) -> None:
+        self.current, self.events, self.failed, streams = ["main"], list[str](), False, self
 
-    @contextmanager
-    def graph(graph: object, *, stream: Stream, capture_error_mode: str) -> Iterator[None]:
-        used.append(stream)
-        modes.append(capture_error_mode)
-        yield
+        class Stream:
+            def __init__(self, device: object = None, name: str = "side") -> None:
+                self.name = name
 
-    for name, stand_in in {
-        "Stream": Stream,
-        "current_stream": Stream,
-        "stream": lambda stream: used.append(stream) or nullcontext(),
-        "CUDAGraph": object,
-        "graph": graph,
-    }.items():
-        monkeypatch.setattr(f"torch.cuda.{name}", stand_in)
-    policy = tiny("llama")
-    install_attention(policy.model)
-    _recording_stream.cache_clear()
-    with decoding_context(policy):
-        for _ in range(2):
-            RECORD(CudaGraphDecoder(policy, [[1, 2], [3]], 2, 4))
-    _recording_stream.cache_clear()
-    assert modes == ["thread_local"] * 2
-    assert used == used[:1] * 4, "cuBLAS keeps memory for each stream"
+            def wait_stream(self, other: Any) -> None:
+                streams.events.append(f"{self.name} waits for {other.name}")
 
+        class Graph:
+            def capture_begin(self, *, capture_error_mode: str) -> None:
+                streams.events.append(f"begin {capture_error_mode} on {streams.current[-1]}")
 
-def test_a_recording_that_fails_leaves_the_stream_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    """torch does not: the end of a recording raises before it goes back to the stream from before."""
-    current = ["default"]
+            def capture_end(self) -> None:
+                streams.events.append("end")
+                if streams.failed:
+                    raise RuntimeError("CUDA error: operation failed due to a previous error during capture")
 
-    class Stream:
-        def __init__(self, *_: object) -> None:
-            self.wait_stream = lambda other: None
+        @contextmanager
+        def on(stream: Stream) -> Iterator[None]:
+            self.current.append(stream.name)
+            try:
+                yield
+            finally:
+                self.current.pop()
 
-    @contextmanager
-    def on_stream(stream: Stream) -> Iterator[None]:
-        before = current[-1]
-        current.append("recording")
+        forward = CudaGraphDecoder._forward
+
+        def step(decoder: CudaGraphDecoder) -> torch.Tensor:
+            self.events.append(f"step on {self.current[-1]}")
+            return forward(decoder)
+
+        monkeypatch.setattr(CudaGraphDecoder, "_forward", step)
+        stand_ins = {"Stream": Stream, "stream": on, "CUDAGraph": Graph, "mem_get_info": lambda _: (free, 8)}
+        stand_ins["current_stream"] = lambda _: Stream(name=self.current[-1])
+        stand_ins["empty_cache"] = lambda: self.events.append("empty the cache")
+        for name, stand_in in stand_ins.items():
+            monkeypatch.setattr(f"torch.cuda.{name}", stand_in)
+        _recording_stream.cache_clear()
+
+    def record(self) -> None:
+        policy = tiny("llama")
+        install_attention(policy.model)
         try:
-            yield
+            with decoding_context(policy):
+                RECORD(CudaGraphDecoder(policy, [[1, 2], [3]], 2, 4))
         finally:
-            current.append(before)
+            _recording_stream.cache_clear()
 
-    @contextmanager
-    def graph(graph: object, **options: object) -> Iterator[None]:
-        current.append("recording")
-        yield
-        raise RuntimeError("operation failed due to a previous error during capture")
 
-    stand_ins = {"Stream": Stream, "current_stream": Stream, "stream": on_stream, "CUDAGraph": object, "graph": graph}
-    for name, stand_in in stand_ins.items():
-        monkeypatch.setattr(f"torch.cuda.{name}", stand_in)
+def test_a_recording_waits_for_the_main_stream_and_that_for_its_first_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And other threads may use CUDA meanwhile."""
+    streams = Streams(monkeypatch)
+    streams.record()
+    recorded = ["step on side", "begin thread_local on side", "step on side", "end"]
+    assert streams.events == ["side waits for main", *recorded, "main waits for side"]
+
+
+def test_all_recordings_use_one_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CuBLAS keeps memory for each stream."""
+    monkeypatch.setattr("torch.cuda.Stream", lambda device: object())
+    _recording_stream.cache_clear()
+    assert _recording_stream(CUDA) is _recording_stream(CUDA)
+    _recording_stream.cache_clear()
+
+
+def test_memory_that_torch_keeps_is_given_back_only_where_little_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    streams = Streams(monkeypatch, free=1)
+    streams.record()
+    assert streams.events[0] == "empty the cache"
+
+
+def test_a_recording_that_fails_ends_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And torch's stream is the one from before."""
+    streams = Streams(monkeypatch)
+    forward, calls = CudaGraphDecoder._forward, []
+
+    def fail_when_recorded(decoder: CudaGraphDecoder) -> torch.Tensor:
+        calls.append(1)
+        if len(calls) == 2:
+            streams.failed = True
+            raise torch.OutOfMemoryError("CUDA out of memory. (a stand-in)")
+        return forward(decoder)
+
+    monkeypatch.setattr(CudaGraphDecoder, "_forward", fail_when_recorded)
+    with pytest.raises(torch.OutOfMemoryError):
+        streams.record()
+    assert streams.events[-1] == "end"
+    assert streams.current == ["main"]
+
+
+@pytest.mark.parametrize(
+    ("ended", "left", "drops"), [(2, 10**5, False), (4, 10**5, True), (4, 9000, False), (6, 9000, True)]
+)
+def test_rows_are_dropped_where_that_saves_more_than_a_recording_takes(
+    ended: int, left: int, drops: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 8 rows with 8 places for 2 x 8 float32 keys and values each, 8192 bytes, some have ended."""
     policy = tiny("llama")
     install_attention(policy.model)
-    _recording_stream.cache_clear()
-    with decoding_context(policy), pytest.raises(RuntimeError, match="previous error during capture"):
-        RECORD(CudaGraphDecoder(policy, [[1, 2], [3]], 2, 4))
-    _recording_stream.cache_clear()
-    assert current[-1] == "default"
-    assert "recording" in current
+    move_to_cuda(policy.model)
+    monkeypatch.setattr(cuda_graph, "RECORDING_BYTES", 5e7)
+    with FakeCuda(), decoding_context(policy):
+        decoder = CudaGraphDecoder(policy, [[1, 2, 3], [3]], 4, 5)
+        assert decoder.drops(ended, left) == drops
 
 
 @pytest.mark.parametrize("rope", ["dynamic", "longrope"])
@@ -269,6 +312,7 @@ def test_rows_are_refilled_without_another_recording(cuda_policy: Policy, monkey
     prompts, options = [[40, 41, 42], [50], [60, 61, 62, 63], [70, 71]], {"max_new_tokens": 20, "temperature": 1.0}
     expected = sample(cuda_policy, prompts, 4, **options)
     monkeypatch.setattr(own, "fitting_prompts", lambda *_: 1)
+    monkeypatch.setattr(cuda_graph, "RECORDING_BYTES", 0)
     recordings, record = [], CudaGraphDecoder._record
     monkeypatch.setattr(CudaGraphDecoder, "_record", lambda self: recordings.append(len(self.rows)) or record(self))
     with FakeCuda():

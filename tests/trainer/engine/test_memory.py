@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from grpo_env.errors import RunError
+from grpo_env.errors import RunError, memory_ran_out
 from grpo_env.trainer.batch import Batch, MicroBatch
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.decoder import FusedDecoder
@@ -219,6 +219,20 @@ def test_out_of_memory_while_sampling_halves_the_prompts_and_changes_no_completi
         limit_rows(patch, 2)
         with pytest.raises(RunError, match="out of memory with the 3 completions of one prompt"):
             sample(policy, prompts, 3, **options)
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("CUDA out of memory. Tried to allocate 20.00 MiB.", True),
+        ("CUDA error: out of memory\nSearch for `cudaErrorMemoryAllocation' in https://docs.nvidia.com", True),
+        ("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`", True),
+        ("CUDA error: an illegal memory access was encountered", False),
+    ],
+)
+def test_errors_that_mean_that_memory_ran_out(message: str, expected: bool) -> None:
+    """By torch's allocator, and by CUDA itself."""
+    assert memory_ran_out(RuntimeError(message)) is expected
 
 
 def test_a_run_samples_fewer_rows_after_memory_ran_out(

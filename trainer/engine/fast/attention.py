@@ -202,7 +202,12 @@ AttentionMaskInterface.register(NAME, sdpa_mask)
 
 
 def install_attention(model: Any) -> None:
-    """Let a model attend by this module, if it would use torch's kernel or, for a soft cap (Gemma 2), eager code."""
+    """Let a model attend by this module, if it would use torch's kernel or, for a soft cap (Gemma 2), eager code.
+
+    Without cuDNN's kernel, which torch 2.11 and newer prefer on Hopper GPUs: it is compiled again for every shape, and
+    with masks its gradient can be NaN (https://github.com/pytorch/pytorch/issues/196678).
+    """
+    torch.backends.cuda.enable_cudnn_sdp(False)
     capped = getattr(model.config.get_text_config(decoder=True), "attn_logit_softcapping", None) is not None
     if model.config._attn_implementation == "sdpa" or (capped and model.config._attn_implementation == "eager"):
         model.set_attn_implementation(NAME)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -30,13 +31,17 @@ from .layers import hidden_states
 # computed by slower kernels.
 STEP = 8
 
+# Bytes that a GPU reads in the time in which a layer is recorded: about 1.2 ms (the layer runs twice from Python, and
+# its kernels are put into the graph) at 2.5 TB/s. An estimate, not measured.
+RECORDING_BYTES = 3e9
+
 
 class CudaGraphDecoder(FusedDecoder):
     """``FusedDecoder`` with a copy of its prompt in each row, from column 0 on. Without CUDA the step runs, but is not
     recorded.
 
-    Another number of rows is another graph, so finished rows stay until they are half of all, or others take their
-    place.
+    Another number of rows is another graph, so finished rows stay until they are half of all and reading them on would
+    take longer than to record the others, or others take their place.
     """
 
     drop_at = 0.5
@@ -75,6 +80,12 @@ class CudaGraphDecoder(FusedDecoder):
         self.graph.replay()
         return self.graph_logits
 
+    def drops(self, ended: int, tokens_left: int) -> bool:
+        """See ``Decoder``."""
+        saved = ended / len(self.positions) * sum(states.nbytes for states in self.key_values[0]) * tokens_left
+        records = self.policy.device.type == "cuda"
+        return super().drops(ended, tokens_left) and (saved >= RECORDING_BYTES or not records)
+
     def select(self, rows: Tensor) -> None:
         """Keep only some of the rows."""
         for layer in self.key_values:  # in place, or all layers would be stored twice
@@ -105,16 +116,27 @@ class CudaGraphDecoder(FusedDecoder):
         return math.ceil((prompt + max_new_tokens) / STEP) * STEP
 
     def _record(self) -> torch.cuda.CUDAGraph:
-        # A first call, since what libraries set up at their first call must not be in the graph. It writes what the
-        # graph will write again.
-        stream = _recording_stream(self.policy.device)
-        stream.wait_stream(torch.cuda.current_stream())
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.stream(stream):  # around the recording too: if that fails, torch may leave its stream in place
+        device, graph = self.policy.device, torch.cuda.CUDAGraph()
+        stream, current = _recording_stream(device), torch.cuda.current_stream(device)
+        free, total = torch.cuda.mem_get_info(device)
+        if free < total / 4:  # a recording can use none of the memory that torch keeps for later
+            torch.cuda.empty_cache()
+        stream.wait_stream(current)
+        with torch.cuda.stream(stream):
+            # A first call, since what libraries set up at their first call must not be in the graph. It writes what the
+            # graph will write again.
             self._forward()
-            # The scorer's thread may use CUDA meanwhile.
-            with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
+            # Without ``torch.cuda.graph``, which gives back all memory that torch keeps: the next update would have to
+            # allocate its gigabytes anew. The scorer's thread may use CUDA meanwhile.
+            graph.capture_begin(capture_error_mode="thread_local")
+            try:
                 self.graph_logits = self._forward()
+            except BaseException:
+                with suppress(RuntimeError):  # which only says that there was an error
+                    graph.capture_end()
+                raise
+            graph.capture_end()
+        current.wait_stream(stream)
         return graph
 
     def _forward(self) -> Tensor:

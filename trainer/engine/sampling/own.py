@@ -72,7 +72,7 @@ def decode_stepwise(
     # Of each row of the decoder: its completion, that one's length, and whether it goes on.
     rows = torch.arange(started * group_size, device=device)
     lengths, alive = torch.zeros_like(rows), torch.ones_like(rows, dtype=torch.bool)
-    ended = 0
+    ended, tokens_left = 0, request.max_new_tokens
     while True:
         uniform = None if uniforms is None else uniforms[lengths.clamp(max=last), rows]
         chosen, prob = choose_tokens(decoder.logits, request.temperature, uniform)
@@ -89,10 +89,10 @@ def decode_stepwise(
         finished = [(place, row) for place, row in enumerate(ends_here) if row >= 0]
         _keep(decoder, request, completions, finished)
         completions.end(row for _, row in finished)
-        ended += len(finished)
+        ended, tokens_left = ended + len(finished), tokens_left - 1
         if started == count and ended == len(rows):
             return
-        if started == count and ended >= decoder.drop_at * len(rows):
+        if started == count and decoder.drops(ended, tokens_left):
             rest = alive.nonzero().squeeze(1)
             decoder.select(rest)
             rows, alive, chosen, lengths, ended = rows[rest], alive[rest], chosen[rest], lengths[rest], 0
@@ -102,7 +102,7 @@ def decode_stepwise(
             decoder.admit(places, request.prompts[started : started + groups])
             rows[places] = torch.arange(len(places), device=device) + started * group_size
             lengths[places], alive[places] = 0, True
-            started, ended = started + groups, ended - len(places)
+            started, ended, tokens_left = started + groups, ended - len(places), request.max_new_tokens
 
 
 def _keep(
