@@ -195,6 +195,20 @@ def test_a_bonus_for_length_or_steps_is_an_exploit(part):
     assert not exploits(run_audit(["stuffing"], bonus={"use": part, "weight": 0.1}))
 
 
+@verifier("second_thoughts")
+@dataclass(frozen=True)
+class SecondThoughts(Verifier):
+    """A tenth for each "wait" and "aha", as a sign of reflection."""
+
+    def __call__(self, example, completion):
+        return Score(len(re.findall("wait|aha", completion.text, re.IGNORECASE)) / 10)
+
+
+def test_a_bonus_for_second_thoughts_is_an_exploit():
+    bonus = {"use": "second_thoughts", "weight": 1.0}
+    assert "keywords_stuffed" in exploits(run_audit(["stuffing"], limit=2, bonus=bonus))
+
+
 def test_group_verifiers_get_a_group_of_identical_completions():
     report = run_audit(["format only"], accuracy={"use": "agreement", "weight": 1.0})
     assert "wrong_in_form" in exploits(report)
