@@ -75,11 +75,13 @@ def new(
 ) -> None:
     """Write a commented task file to start from, or one for a table of questions and answers (--data)."""
     from grpo_env.taskfile.schema import NAME
+    from grpo_env.taskfile.yaml_file import parse_yaml
 
     if file.suffix not in (".yaml", ".yml"):
         raise UsageError(f"{file}: the name of a task file must end in .yaml")
-    if not re.fullmatch(NAME, file.stem):
-        raise UsageError(f"{file}: {file.stem!r} is no name of a task: letters, digits, and then also '_', '-' and '.'")
+    if not re.fullmatch(NAME, file.stem) or parse_yaml(file.stem, str(file)) != file.stem:
+        allowed = "letters, digits and, after the first, '_', '-' and '.'; no number, and no word of YAML such as yes"
+        raise UsageError(f"{file}: {file.stem!r} is no name of a task: {allowed}")
     if environment:
         _new_environment(file)
         return

@@ -204,6 +204,8 @@ def test_code_in_a_models_folder_never_runs(tmp_path, command):
         (["tasks", "show", "arithmetic", "--split", "test"], "expected train or eval"),
         (["tasks", "new", "task.txt"], "must end in .yaml"),
         (["tasks", "new", "my task.yaml"], "my task.yaml: 'my task' is no name of a task"),
+        (["tasks", "new", "2024.yaml"], "2024.yaml: '2024' is no name of a task"),
+        (["tasks", "new", "yes.yaml", "--environment"], "yes.yaml: 'yes' is no name of a task"),
         (["serve", "arithmetic", "--deadline", "inf"], "Input should be less than or equal to 86400"),
         (["train", "--resume", "r", "steps=3", "seed=1"], "no option but steps=N"),
         (["train", "arithmetic", "--model", "no-such-org/no-such-model", "steps=1"], "no-such-org/no-such-model"),
