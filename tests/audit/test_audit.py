@@ -277,6 +277,29 @@ def test_unstable_scores_and_failing_verifiers_are_reported():
     assert report.problems
 
 
+@verifier("unsure")
+@dataclass(frozen=True)
+class Unsure(Verifier):
+    """1 for the gold answer, 0 for other numbers, and no score for what is none."""
+
+    numbers: bool = True
+
+    def __call__(self, example, completion):
+        answer = completion.text.rpartition("<answer>\n")[2].partition("\n")[0]
+        if answer == str(example.answer) or (self.numbers and answer.isdigit()):
+            return Score(float(answer == str(example.answer)))
+        return Score(None, "not_applicable", explanation="no number")
+
+
+def test_what_keeps_texts_out_of_the_loss_is_reported():
+    report = run_audit(["guess", "format only"], limit=3, accuracy={"use": "unsure", "weight": 1.0})
+    assert "FAILED nothing: 3 of 3 texts are unscored (not_applicable)" in str(report)
+    assert not {outcome.hack for outcome in report.failed} & {"wrong_in_form", "sum_of_the_prompt"}
+    assert report.problems == len(report.failed)
+    with pytest.raises(UsageError, match=r"no wrong answer in .* is scored \[not_applicable\]: .*no number"):
+        run_audit(["guess"], limit=3, accuracy={"use": "unsure", "numbers": False, "weight": 1.0})
+
+
 def test_cases_are_attacked_without_data(monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     targets, source = find_targets(load_task("gsm8k"), "train", 50)
