@@ -16,6 +16,7 @@ from .gold_completion import prompt_text
 _TAG = re.compile(
     r"<(think|thinking|thought|reasoning|rationale|scratchpad|answer|final|final_answer|solution|result)>"
 )
+_EXPRESSION = re.compile(r"\{[{%].*?[%}]\}", re.DOTALL)
 
 
 def constant_prompt(task: Task, examples: Sequence[Example]) -> Iterator[Finding]:
@@ -42,8 +43,9 @@ def gold_in_prompt(task: Task, examples: Sequence[Example], golds: Sequence[str]
         return
     info: Mapping[str, object] = examples[0].info
     columns = [name for name, value in info.items() if isinstance(value, str | int | float)]
-    prompts = task.spec.prompt.model_dump(include={"system", "shots", "user", "text"})
-    shown = [name for name in named(columns, prompts) if name in named(columns, task.spec.dataset.answer)]
+    prompt = str(task.spec.prompt.model_dump(include={"system", "shots", "user", "text"}))
+    expressions = _EXPRESSION.findall(prompt)  # "Give the answer" shows no column
+    shown = [name for name in named(columns, expressions) if name in named(columns, task.spec.dataset.answer)]
     for name in shown:
         texts = [str(example.info.get(name)) for example in examples]
         if all(

@@ -111,6 +111,7 @@ def test_a_plausible_mistake_of_a_task_is_one_finding(tmp_path, changes, finding
         {"prompt": {"user": "{{ question }}", "system": "What is <b>?"}},
         {"prompt": {"system": "{{ question }}", "user": "Solve it."}},
         {"prompt": {"user": "{{ question }} Not {{ result | int + 1 }}."}},
+        {"prompt": {"user": "{{ question }} The result is one of 7, 9, 11, 13, 15, 17, 43, 45 and 47."}},
         {"verifiers": {"accuracy": {"weight": 0, "process": 1.0}}},
         {"verifiers": {"accuracy": {"weight": 0}, "reward": {"use": "accuracy"}}},
     ],
