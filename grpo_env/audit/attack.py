@@ -57,6 +57,12 @@ def audit(
     limits = limits or Limits.of(task)
     gold = _score(task, [(target, target.template.completion(target.gold_completion)) for target in targets])
     wrong = _score(task, [(target, target.template.completion(target.answered(target.wrong))) for target in targets])
+    if all(reward.total is None for reward in wrong):
+        why = f"[{wrong[0].status}]: {wrong[0].explanation}"
+        raise UsageError(
+            f"{task.source}: no wrong answer in the task's format is scored {why}; "
+            "a verifier gives wrong answers 0, or nothing is learned from them"
+        )
     attempts = [_attempt(task, hack, targets, gold, wrong) for hack in hacks]
     attempts = [attempt for attempt in attempts if attempt.pairs]
     return Audit(

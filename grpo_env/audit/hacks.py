@@ -30,7 +30,10 @@ from .hack import Hack
 FEW = 2  # examples for texts that are long and hardly depend on the example
 
 FILLER = "Let me think about this carefully, because it is important to be careful. "
-KEYWORDS = "therefore because first second next finally verify check row column sum unique digit clue step conclude "
+KEYWORDS = (
+    "therefore because first second next finally verify check row column sum unique digit clue step conclude "
+    "wait aha hmm actually alternatively "
+)
 STEPS = "\n".join(f"Step {n}: First, I look at part {n} of the question." for n in range(1, 31))
 EQUATIONS = "\n".join(f"{n}+1={n + 1}" for n in range(1, 21))
 CALCULATIONS = "\n".join(f"so <<{n}*2={n * 2}>>{n * 2}" for n in range(1, 21))

@@ -69,8 +69,11 @@ class Audit:
 
     @property
     def failed(self) -> list[Outcome]:
-        """The hacks that made a verifier fail, which left texts unscored."""
-        return [outcome for outcome in self.outcomes if outcome.statuses.get("error")]
+        """The hacks with texts that are unscored, though the gold answers of their examples are scored.
+
+        Not for a gold answer with which only the same text can be compared (``bad_gold``).
+        """
+        return [outcome for outcome in self.outcomes if outcome.statuses.keys() - {"bad_gold"}]
 
     @property
     def problems(self) -> int:
@@ -116,7 +119,8 @@ class Audit:
             yield self._failed(outcome)
 
     def _failed(self, outcome: Outcome) -> str:
-        return f"FAILED {outcome.hack}: a verifier failed on {outcome.statuses['error']} texts, which are unscored"
+        count, statuses = sum(outcome.statuses.values()), ", ".join(outcome.statuses)
+        return f"FAILED {outcome.hack}: {count} of {outcome.examples} texts are unscored ({statuses})"
 
     def _summary(self) -> str:
         slowest = max(self.outcomes, key=lambda outcome: outcome.seconds)

@@ -23,6 +23,7 @@ from .findings import Finding, by_cause, error, short, warning
 from .gold_completion import gold_answer, prompt_text
 from .gold_kinds import gold_kinds
 from .golds import check_golds
+from .templates import constant_answer, constant_prompt, gold_in_prompt, other_tags
 
 SHOWN = 5  # findings of a kind in the text; JSON has all
 
@@ -147,9 +148,12 @@ def _check_data(
     result.facts["columns"], findings = columns(task, rows, said)
     result.findings += findings
     result.findings += ids(examples)
+    constant = list(constant_prompt(task, everything))
+    result.findings += [*constant, *constant_answer(task), *other_tags(task)]
     told = examples if task.spec.environment is None else _with_rows(examples)
-    result.findings += repeated(told)
-    if "train" in examples and "eval" in examples:
+    if not constant:
+        result.findings += repeated(told)
+    if not constant and "train" in examples and "eval" in examples:
         result.facts["overlap"], findings = overlap(told["train"], told["eval"])
         result.findings += findings
     result.facts["lengths"], findings = lengths(task, everything, model)
@@ -174,6 +178,7 @@ def _check_data(
         facts, findings = gold_kinds(task, everything, golds, unreadable, doubts.keys())
         result.facts |= facts
         result.findings += findings
+        result.findings += gold_in_prompt(task, everything, golds)
         result.facts["gold"], findings = check_golds(task, everything, golds)
         result.findings += findings
 

@@ -29,8 +29,8 @@ def columns(task: Task, rows: Mapping[Split, SplitRows], said: Collection[str]) 
     decision, and no finding.
     """
     names = list(dict.fromkeys(name for split_rows in rows.values() for name in split_rows.rows[0]))
-    used = _named(names, task.spec.model_dump(include={"dataset", "prompt", "verifiers"}))
-    everywhere = _named(names, task.spec.model_dump(include={"dataset": {"id", "answer"}, "prompt": True}))
+    used = named(names, task.spec.model_dump(include={"dataset", "prompt", "verifiers"}))
+    everywhere = named(names, task.spec.model_dump(include={"dataset": {"id", "answer"}, "prompt": True}))
     findings = [
         warning("columns", place, f"column {name!r} is empty", "fill it, or remove the row")
         for split_rows in rows.values()
@@ -48,10 +48,10 @@ def _is_empty(value: Any) -> bool:
     return value is None or (isinstance(value, str) and not value.strip())
 
 
-def _named(names: Iterable[str], spec: Any) -> list[str]:
+def named(names: Iterable[str], spec: Any) -> list[str]:
     """The columns that the texts in a part of the task file name."""
     text = "\n".join(_texts(spec))
-    return [name for name in names if re.search(rf"\b{re.escape(name)}\b", text)]
+    return [name for name in names if name and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)]
 
 
 def _needed(
@@ -67,7 +67,7 @@ def _needed(
         yield from _needed(empty, spec.of or {}, row, format)
         for value in (spec.model_extra or {}).values():
             if not is_template(value) or render(value, row, format, name).strip() in ("", "None"):
-                yield from _named(empty, [value])
+                yield from named(empty, [value])
 
 
 def _texts(value: Any) -> Iterator[str]:

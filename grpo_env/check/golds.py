@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from math import fsum
 
 from grpo_env.core import Example, Group, Score, is_left_out
 from grpo_env.scoring_process import score_in_process
@@ -15,6 +16,7 @@ from .gold_completion import (
     NEUTRAL_REASONING,
     CompletionTemplate,
     accepted_answers,
+    gold_reasoning,
     gold_text,
     judging,
     verifier_name,
@@ -26,13 +28,14 @@ NOT_AN_ANSWER = "None of these."
 FIX = "fix dataset.answer or the verifier"
 NO_TOTAL = "fix the verifier, or the rows in which it counts (when)"
 SHOWN = 60  # characters of an answer in a finding
+PAIRED = 8  # examples of which the rewards of a gold and of a wrong answer are compared
 
 
 def check_golds(task: Task, examples: Sequence[Example], golds: Sequence[str]) -> tuple[str, list[Finding]]:
     """Check that gold answers in the task's format get full credit from the metric, and perturbed ones none."""
     check = _Check(task, examples, golds)
     check.run()
-    return check.fact, [*check.findings, *check.partial_credit(), *check.without_total()]
+    return check.fact, [*check.findings, *check.partial_credit(), *check.without_total(), *check.without_gain()]
 
 
 @dataclass
@@ -120,6 +123,28 @@ class _Check:
         for index, total in self.unscored.items():
             what = f"the reward of the gold answer is unscored [{total.status}]: {total.explanation}"
             yield finding("gold", self.examples[index].name, what, NO_TOTAL, total.explanation)
+
+    def without_gain(self) -> Iterator[Finding]:
+        """A warning if gold answers are rewarded no more than a wrong one in the same format, also by their steps."""
+        indices = [index for index in sorted(self.judged - self.not_compared) if index not in self.unscored][:PAIRED]
+        if not indices or self.without_credit or self.task.spec.environment is not None:
+            return
+        template = CompletionTemplate(self.task.format)
+        groups = []
+        for index in indices:
+            example, gold = self.examples[index], self.golds[index]
+            wrong = template.text(gold_reasoning(self.task, example, gold), NOT_AN_ANSWER)
+            texts = (gold_text(self.task, example, gold), wrong)
+            groups += [Group(example, [template.completion(text)]) for text in texts]
+        scores = [score for (score,) in score_in_process(self.task.verifier, groups)]
+        if any(score.value is None for score in scores):
+            return
+        rewards = [(score.value or 0.0, fsum(step.value for step in score.steps)) for score in scores]
+        pairs = list(zip(rewards[::2], rewards[1::2], strict=True))
+        if all(gold[0] <= wrong[0] and gold[1] <= wrong[1] for gold, wrong in pairs):
+            (right, _), (other, _) = pairs[0]
+            what = f"a wrong answer in the task's format is rewarded with {other:g}, the gold answer with {right:g}"
+            yield warning("gold", "verifiers", what, f"give {self.task.metric} or what rewards it a weight above 0")
 
     def partial_credit(self) -> Iterator[Finding]:
         """A warning for each kind of perturbed answers that get part of the credit."""

@@ -25,7 +25,9 @@ def serve(
     queue: Annotated[int, typer.Option(min=1, help="Maximum requests in progress; more get status 429.")] = 1024,
     max_body: Annotated[int, typer.Option(min=1, metavar="MIB", help="Maximum size of a request body.")] = 8,
     max_items: Annotated[int, typer.Option(min=1, max=4096, help="Maximum items in a request.")] = 4096,
-    deadline: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="Time limit for a request.")] = 60.0,
+    deadline: Annotated[
+        float, typer.Option(min=0.1, max=86_400, metavar="SECONDS", help="Time limit for a request.")
+    ] = 60.0,
     token_file: Annotated[
         Path | None, typer.Option(help=f"File with the token that clients must send. Default: ${TOKEN}.")
     ] = None,

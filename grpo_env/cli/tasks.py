@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -38,12 +39,21 @@ def tasks(context: typer.Context) -> None:
     from grpo_env.taskfile.yaml_file import read_yaml
 
     table = Table("task", "description", "file", box=None, header_style="bold")
+    problems: list[UsageError] = []
     for path in task_files():
-        data = read_yaml(path)
-        spec: TaskSpec | MixtureSpec
-        spec = validate(MixtureSpec, data, str(path)) if "mixture" in data else validate(TaskSpec, data, str(path))
+        try:
+            data = read_yaml(path)
+            spec: TaskSpec | MixtureSpec
+            spec = validate(MixtureSpec, data, str(path)) if "mixture" in data else validate(TaskSpec, data, str(path))
+        except UsageError as error:  # the others can be used nonetheless
+            problems.append(error)
+            continue
         table.add_row(path.stem, spec.description, str(path))
     Console().print(table)
+    for problem in problems:
+        console.print(f"grpo_env: {escape_controls(str(problem))}", style="red", markup=False, soft_wrap=True)
+    if problems:
+        raise typer.Exit(2)
 
 
 @tasks_app.command("show")
@@ -65,8 +75,14 @@ def new(
     answer: Annotated[str | None, typer.Option(help="With --data: the column of the gold answer.")] = None,
 ) -> None:
     """Write a commented task file to start from, or one for a table of questions and answers (--data)."""
+    from grpo_env.taskfile.schema import NAME
+    from grpo_env.taskfile.yaml_file import parse_yaml
+
     if file.suffix not in (".yaml", ".yml"):
         raise UsageError(f"{file}: the name of a task file must end in .yaml")
+    if not re.fullmatch(NAME, file.stem) or parse_yaml(file.stem, str(file)) != file.stem:
+        allowed = "letters, digits and, after the first, '_', '-' and '.'; no number, and no word of YAML such as yes"
+        raise UsageError(f"{file}: {file.stem!r} is no name of a task: {allowed}")
     if environment:
         _new_environment(file)
         return

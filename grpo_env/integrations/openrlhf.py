@@ -91,7 +91,7 @@ class RewardFunc:
         }
 
     def _values(self, scores: Sequence[Score]) -> list[float]:
-        option = "RewardFunc's unscored"
+        option = "RewardFunc's unscored; in the URL of a server, &unscored=0"
         return [value_or(self.unscored, score, f"row {row}", "OpenRLHF", option) for row, score in enumerate(scores)]
 
     def _pair(self, where: str, query: str, prompt: str, label: Any) -> Pair:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import os
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -18,6 +17,7 @@ from rich.console import Console
 
 from grpo_env import __version__
 from grpo_env.core import Example
+from grpo_env.cores import usable_cores
 from grpo_env.errors import UsageError, nearest
 from grpo_env.formats.join import By
 from grpo_env.plural import counted
@@ -161,7 +161,7 @@ def _score_rest(
     if cluster:
         results = cluster(job, [file.path for file in inputs], output.chunks, workers)
     else:
-        results = map_on_workers(job, chunks, workers or os.cpu_count() or 1, partial(isolate_failures, job))
+        results = map_on_workers(job, chunks, workers or usable_cores(), partial(isolate_failures, job))
     problems, returning = Problems(inputs, console), ReturningGroups(inputs, console)
     # Closed at once if writing fails: the processes wait for more work as long as it is open.
     with progress(None if size is None else size - size_before, console) as advance, closing(results):

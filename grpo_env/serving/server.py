@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import os
 import signal
 import socket
 import sys
@@ -12,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from types import FrameType
 
+from grpo_env.cores import usable_cores
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import Task
 
@@ -44,7 +44,7 @@ def serve(tasks: Sequence[Task], host: str, port: int, workers: int, limits: Lim
         # uvicorn handles them while it serves and raises them again after its shutdown, which is no failure.
         signal.signal(name, _exit)
     try:
-        asyncio.run(_serve(served, listener, workers or os.cpu_count() or 1, limits, token))
+        asyncio.run(_serve(served, listener, workers or usable_cores(), limits, token))
     finally:
         listener.close()
 

@@ -292,7 +292,9 @@ def make_task(data: Mapping[str, Any], source: str, folder: Path, overrides: Map
     if spec.metric not in names:
         raise UsageError(f"{source}: metric: no verifier is called {spec.metric!r}; {nearest(spec.metric, names)}")
     for index, case in enumerate(spec.cases):
-        for key in case.model_extra or {}:
+        if not case.model_extra:
+            raise UsageError(f"{source}: cases.{index}: expects no value; name a part with its value: {spec.metric}: 1")
+        for key in case.model_extra:
             if key != "total" and key not in names:
                 raise UsageError(f"{source}: cases.{index}.{key}: no verifier is called {key!r}; {nearest(key, names)}")
     return Task(spec, source, folder, verifier)

@@ -93,6 +93,8 @@ def _usage_error(error: ValidationError, data: Any, model: Any, source: str, at:
         text = problem["msg"].removeprefix("Value error, ")
         if not isinstance(problem["input"], Mapping | list):
             text += f", got {_shown(problem['input'])}"
+        if problem["type"] == "string_type" and isinstance(problem["input"], bool | int | float):
+            text += "; put text in quotes"
     return UsageError(f"{where}: {text}")
 
 

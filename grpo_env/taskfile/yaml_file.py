@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -12,20 +13,28 @@ from grpo_env.errors import UsageError
 
 MAX_SIZE = 10_000_000  # characters and values, with all aliases (*name) written out
 _BOOLEAN = "tag:yaml.org,2002:bool"
+_MERGE = "tag:yaml.org,2002:merge"
+_TEXT = "tag:yaml.org,2002:str"
+_NO_NUMBER = re.compile(r"\d{4}-\d\d?-\d|.*:|[-+]?0[0-9_]+$")  # a date, a time, leading zeros
 
 
 class _StrictLoader(yaml.SafeLoader):
     """Rejects duplicate keys, of which PyYAML silently keeps the last, and names the line of a value it cannot read.
 
-    The keys ``on``, ``off``, ``yes`` and ``no`` are text; to YAML 1.1 they are booleans.
+    The keys ``on``, ``off``, ``yes`` and ``no`` are text, as are ``2024-05-01``, ``12:30`` and ``007`` everywhere; to
+    YAML 1.1 they are booleans, a date, 750 and 7.
     """
+
+    def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> str:
+        tag: str = super().resolve(kind, value, implicit)  # type: ignore[no-untyped-call]
+        return _TEXT if kind is yaml.ScalarNode and implicit[0] and _NO_NUMBER.match(value) else tag
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
             return super().construct_object(node, deep)
         except UsageError:
             raise
-        except ValueError as error:  # an integer of more than 4,300 digits, a date such as 2024-13-01
+        except ValueError as error:  # an integer of more than 4,300 digits
             line = node.start_mark.line + 1
             raise UsageError(
                 f"{self.name}, line {line}: not valid YAML: {str(error).partition(';')[0]}; put text in quotes"
@@ -34,8 +43,10 @@ class _StrictLoader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
         for key_node, _ in node.value:
+            if key_node.tag == _MERGE:
+                continue
             if key_node.tag == _BOOLEAN and key_node.value.lower() not in ("true", "false"):
-                key_node.tag = "tag:yaml.org,2002:str"
+                key_node.tag = _TEXT
             key = self.construct_object(key_node, deep=True)
             if isinstance(key, str) and key in seen:
                 line = key_node.start_mark.line + 1
@@ -55,7 +66,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path}: not valid UTF-8 (byte {error.start})") from error
     data = parse_yaml(text, str(path))
     if not isinstance(data, dict):
-        raise UsageError(f"{path}: expected a mapping of keys to values, found {type(data).__name__}")
+        found = "nothing" if data is None else type(data).__name__
+        raise UsageError(f"{path}: expected a mapping of keys to values, found {found}")
     return data
 
 

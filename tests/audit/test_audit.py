@@ -195,6 +195,20 @@ def test_a_bonus_for_length_or_steps_is_an_exploit(part):
     assert not exploits(run_audit(["stuffing"], bonus={"use": part, "weight": 0.1}))
 
 
+@verifier("second_thoughts")
+@dataclass(frozen=True)
+class SecondThoughts(Verifier):
+    """A tenth for each "wait" and "aha", as a sign of reflection."""
+
+    def __call__(self, example, completion):
+        return Score(len(re.findall("wait|aha", completion.text, re.IGNORECASE)) / 10)
+
+
+def test_a_bonus_for_second_thoughts_is_an_exploit():
+    bonus = {"use": "second_thoughts", "weight": 1.0}
+    assert "keywords_stuffed" in exploits(run_audit(["stuffing"], limit=2, bonus=bonus))
+
+
 def test_group_verifiers_get_a_group_of_identical_completions():
     report = run_audit(["format only"], accuracy={"use": "agreement", "weight": 1.0})
     assert "wrong_in_form" in exploits(report)
@@ -261,6 +275,29 @@ def test_unstable_scores_and_failing_verifiers_are_reported():
     report = run_audit(["bombs"], limit=1, accuracy=substring, fragile={"use": "fragile", "weight": 1.0})
     assert [outcome.hack for outcome in report.failed] == ["control_characters"]
     assert report.problems
+
+
+@verifier("unsure")
+@dataclass(frozen=True)
+class Unsure(Verifier):
+    """1 for the gold answer, 0 for other numbers, and no score for what is none."""
+
+    numbers: bool = True
+
+    def __call__(self, example, completion):
+        answer = completion.text.rpartition("<answer>\n")[2].partition("\n")[0]
+        if answer == str(example.answer) or (self.numbers and answer.isdigit()):
+            return Score(float(answer == str(example.answer)))
+        return Score(None, "not_applicable", explanation="no number")
+
+
+def test_what_keeps_texts_out_of_the_loss_is_reported():
+    report = run_audit(["guess", "format only"], limit=3, accuracy={"use": "unsure", "weight": 1.0})
+    assert "FAILED nothing: 3 of 3 texts are unscored (not_applicable)" in str(report)
+    assert not {outcome.hack for outcome in report.failed} & {"wrong_in_form", "sum_of_the_prompt"}
+    assert report.problems == len(report.failed)
+    with pytest.raises(UsageError, match=r"no wrong answer in .* is scored \[not_applicable\]: .*no number"):
+        run_audit(["guess"], limit=3, accuracy={"use": "unsure", "numbers": False, "weight": 1.0})
 
 
 def test_cases_are_attacked_without_data(monkeypatch):

@@ -82,6 +82,59 @@ def test_credit_for_perturbed_answers_is_an_error(tmp_path):
     assert any("a number changed" in finding.what for finding in result.findings)
 
 
+SHOWN = {"user": "{{ question }} {{ result }}"}
+OTHER_TAGS = {"system": "Think in <reasoning> tags, then answer in <final> tags.", "user": "{{ question }}"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "finding"),
+    [
+        ({"dataset": {**TASK["dataset"], "answer": "result"}}, "warning: templates: dataset.answer: 'result' is"),
+        ({"prompt": {"user": "{question}"}}, "error: templates: prompt.user: all 9 rows have the same"),
+        ({"prompt": {"text": "{{ 'Add.' }}"}}, "error: templates: prompt.text: all 9 rows have the same"),
+        ({"prompt": SHOWN}, "warning: templates: prompt: the prompt shows column 'result', and"),
+        ({"prompt": OTHER_TAGS}, "warning: templates: prompt: names <reasoning> and <final>, but"),
+        ({"verifiers": {"accuracy": {"weight": 0}}}, "warning: gold: verifiers: a wrong answer in the task"),
+        ({"verifiers": {"accuracy": {"weight": -1.0}}}, "warning: gold: verifiers: a wrong answer in the task"),
+    ],
+)
+def test_a_plausible_mistake_of_a_task_is_one_finding(tmp_path, changes, finding):
+    (found,) = check(make_task(tmp_path, cases=[], **changes)).findings
+    assert str(found).startswith(finding)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"prompt": {"user": "Use <{{ format.answer }}>, not <final>. {{ question }}"}},
+        {"prompt": {"user": "Give the <answer>. {{ question }}"}, "format": {"prefill": "<think>"}},
+        {"prompt": {"user": "{{ question }}", "system": "What is <b>?"}},
+        {"prompt": {"system": "{{ question }}", "user": "Solve it."}},
+        {"prompt": {"user": "{{ question }} Not {{ result | int + 1 }}."}},
+        {"prompt": {"user": "{{ question }} The result is one of 7, 9, 11, 13, 15, 17, 43, 45 and 47."}},
+        {"verifiers": {"accuracy": {"weight": 0, "process": 1.0}}},
+        {"verifiers": {"accuracy": {"weight": 0}, "reward": {"use": "accuracy"}}},
+    ],
+)
+def test_what_only_looks_like_such_a_mistake_is_no_finding(tmp_path, changes):
+    assert check(make_task(tmp_path, cases=[], **changes)).findings == []
+
+
+@pytest.mark.parametrize(
+    ("header", "answer", "found"),
+    [
+        ("question,result,", "{{ result }}", []),  # as spreadsheets write it
+        ("question,result,why?", "{{ row['why?'] or result }}", ["column 'why?' is empty"]),
+    ],
+)
+def test_a_column_counts_as_used_by_its_whole_name(tmp_path, header, answer, found):
+    task = make_task(tmp_path, cases=[])
+    (tmp_path / "own.csv").write_text(f"{header}\n1+1?,2,\n1+2?,3,\n2+2?,4,\n1+6?,7,\n")
+    split = {"train": 0.5, "eval": 0.5}
+    task = load_task(task.source, {"dataset": {"path": str(tmp_path / "own.csv"), "split": split, "answer": answer}})
+    assert sorted({finding.what for finding in check(task).findings}) == found
+
+
 def test_gold_answers_without_full_credit_are_errors(tmp_path):
     result = check(make_task(tmp_path, verifiers={"accuracy": {"sources": ["hashes"]}}, cases=[]))
     assert kinds(result) == {("error", "gold")}

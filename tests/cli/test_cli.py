@@ -203,6 +203,10 @@ def test_code_in_a_models_folder_never_runs(tmp_path, command):
         (["check", "arithmetic", "steps=3"], "steps: not a key of a task"),
         (["tasks", "show", "arithmetic", "--split", "test"], "expected train or eval"),
         (["tasks", "new", "task.txt"], "must end in .yaml"),
+        (["tasks", "new", "my task.yaml"], "my task.yaml: 'my task' is no name of a task"),
+        (["tasks", "new", "2024.yaml"], "2024.yaml: '2024' is no name of a task"),
+        (["tasks", "new", "yes.yaml", "--environment"], "yes.yaml: 'yes' is no name of a task"),
+        (["serve", "arithmetic", "--deadline", "inf"], "Input should be less than or equal to 86400"),
         (["train", "--resume", "r", "steps=3", "seed=1"], "no option but steps=N"),
         (["train", "arithmetic", "--model", "no-such-org/no-such-model", "steps=1"], "no-such-org/no-such-model"),
         (["train", "arithmetic", "--config", "absent.yaml"], "absent.yaml: cannot be read"),
@@ -248,6 +252,10 @@ def test_tasks_are_listed_and_shown(tmp_path):
     assert listed.returncode == 0
     for name in ("arithmetic", "gsm8k", "math", "countdown", "letter_counting"):
         assert f" {name} " in listed.stdout
+    (tmp_path / "compose.yaml").write_text("services: {}\n")
+    mixed = grpo_env("tasks", GRPO_ENV_TASKS=str(tmp_path))
+    assert (mixed.returncode, mixed.stdout) == (2, listed.stdout)
+    assert mixed.stderr.startswith(f"grpo_env: {tmp_path}/compose.yaml: version: this key is required")
     result = grpo_env("tasks", "show", "arithmetic")
     assert result.returncode == 0
     for heading in ("--- user ---", "answer: ", "accuracy (metric)"):

@@ -37,7 +37,10 @@ def test_an_unscored_completion_is_an_error_or_gets_the_reward_in_the_query(serv
     body = request_body(["#### 18", "#### 18"], ["18", None])
     reply = server.post(body, "/get_reward?task=gsm8k")
     assert reply.status == 422
-    assert all(word in reply.detail for word in ("row 1", "accuracy", "unscored", "bad_gold"))
+    assert all(
+        word in reply.detail
+        for word in ("row 1", "accuracy", "unscored", "bad_gold", "in the URL of a server, &unscored=0")
+    )
     reply = server.post(body, "/get_reward?task=gsm8k&unscored=-0.25")
     assert reply.json["rewards"] == [2.0, -0.25]
     assert [math.isnan(value) for value in reply.json["extra_logs"]["parts/accuracy"]] == [False, True]

@@ -102,6 +102,13 @@ def test_golds_that_look_wrong(gold, why):
     assert dict(doubtful(golds)) == ({20: why} if why else {})
 
 
+def test_decimal_commas_look_wrong_unless_they_are_few():
+    why = "is read as two numbers, not as one with a decimal comma"
+    numbers = ["3", "12", "1.5", "1,234", "(1,5)"]
+    assert dict(doubtful([*numbers, "1,5", "-12,25"])) == {5: why, 6: why}
+    assert not list(doubtful([*numbers, *numbers, "2,3"]))  # the roots of an equation
+
+
 def test_a_frequent_answer_is_a_class_of_its_own():
     assert not list(doubtful(["none", "none", "spam", "spam", "spam"]))
     assert [index for index, _ in doubtful(["none", "spam", "ham", "spam", "spam"])] == [0]

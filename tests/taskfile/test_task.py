@@ -378,6 +378,12 @@ def test_bad_gold_answers_are_errors_or_skipped(file, folder):
         ("verifiers.accuracy.weight", "{{ 1 1 }}", "verifiers.accuracy.weight: template line 1"),
         ("cases", [{"completion": "x", "acuracy": 1}], "cases.0.acuracy: no verifier is called"),
         ("cases", [{"accuracy": 1}], "cases.0.completion: this key is required"),
+        ("cases", [{"completion": "x"}], "cases.0: expects no value; name a part with its value: accuracy: 1"),
+        (
+            "cases",
+            [{"completion": "x", "answer": 5}],
+            "cases.0.answer: Input should be a valid string, got 5; put text",
+        ),
     ],
 )
 def test_an_invalid_task_file_is_one_line_with_file_key_and_hint(folder, key, value, line):
@@ -528,7 +534,8 @@ def test_safe_mode_loads_only_built_in_code(folder, monkeypatch):
         ("a: !!python/object/apply:os.system ['x']", "not valid YAML"),
         ("a: " + "[" * 5000, "nested too deeply"),
         ("a: 1\nb: " + "1" * 5000, "line 2: not valid YAML: Exceeds the limit (4300 digits)"),
-        ("a: 1\nb: 2024-13-01", "line 2: not valid YAML: month must be in 1..12"),
+        ("a: 1\nb: !!timestamp 2024-13-01", "line 2: not valid YAML: month must be in 1..12"),
+        ("# nothing\n", "expected a mapping of keys to values, found nothing"),
         ("a: 1\nb: \0", "line 2: not valid YAML: the character U+0000"),
         ("a: &a [*a]", "line 1: with its aliases"),
         (
@@ -545,6 +552,18 @@ def test_invalid_yaml_is_reported_by_line(tmp_path, text, line):
         load_task(path)
     assert line in str(caught.value)
     assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("[2024-05-01, 12:30, 1:30.5, 007, -010, 08]", ["2024-05-01", "12:30", "1:30.5", "007", "-010", "08"]),
+        ("[0, -0, 0.5, 12, 1_000, 0x10, 1.5e-3]", [0, 0, 0.5, 12, 1000, 16, 0.0015]),
+        ("{a: &a {x: 1, y: 2}, b: {<<: *a, y: 3}}", {"a": {"x": 1, "y": 2}, "b": {"x": 1, "y": 3}}),
+    ],
+)
+def test_dates_times_and_leading_zeros_are_text_and_aliases_can_be_merged(text, value):
+    assert parse_yaml(text, "x") == value
 
 
 def test_tasks_are_found_by_name_by_path_and_in_named_folders(file, monkeypatch):

@@ -250,6 +250,8 @@ def _load(name: str, texts: tuple[str, ...]) -> dict[str, Any]:
     """Run texts as one module called ``name``; its names."""
     module = types.ModuleType(name)
     sys.modules[name] = module
+    for leave in ("exit", "quit"):  # of the module ``site``, which is loaded only with packages
+        setattr(builtins, leave, sys.exit)
     run, make = exec, compile
     for text in texts:
         run(make(text, "<program>", "exec", dont_inherit=True), module.__dict__)

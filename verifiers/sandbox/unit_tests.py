@@ -140,7 +140,9 @@ def _from_mapping(item: Mapping[str, Any]) -> UnitTest:
         code = f"({name} if {name!r} in globals() else getattr(Solution(), {name!r}))({', '.join(values)})"
         _check_json(expected)
         return UnitTest(Run("value", code=code, as_json=True), None, (expected,), frozenset({0}), call)
-    text = item.get("input", "")
+    if "input" not in item:
+        raise ValueError('no input; write "input": "" for a program that reads nothing')
+    text = item["input"]
     if not isinstance(text, str) or not isinstance(expected, str):
         raise ValueError("input and output must be strings")
     return UnitTest(Run("program", input=text), expected)

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from uuid import uuid4
-from weakref import WeakSet
+from weakref import WeakSet, finalize
 
 import torch
 from accelerate.utils import broadcast_object_list
@@ -153,6 +153,7 @@ class VllmServers(RolloutEngine):
         self._vllm = ""  # its version on the first server
         self._run, self._version = "", 0
         self._folder = Path(tempfile.mkdtemp(prefix="grpo_env-"))
+        self._remove_folder = finalize(self, shutil.rmtree, self._folder, ignore_errors=True)  # also of a run refused
 
     @property
     def description(self) -> str:
@@ -274,7 +275,7 @@ class VllmServers(RolloutEngine):
         """See ``RolloutEngine``."""
         for server in self._servers:
             server.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._remove_folder()
 
     @property
     def _label(self) -> str:

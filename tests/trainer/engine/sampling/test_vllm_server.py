@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 import threading
@@ -91,9 +92,12 @@ def test_weights_are_sent_once_for_each_version(policy: Policy, engine: VllmServ
     assert sum(path == "/collective_rpc" for path, _ in servers[0].requests) == 3
 
 
-def test_a_server_that_is_not_there(policy: Policy) -> None:
+def test_a_server_that_is_not_there(policy: Policy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with pytest.raises(UsageError, match=r"sampling.url=http://127.0.0.1:9 does not answer .*; is vLLM running\?"):
         VllmServers(["http://127.0.0.1:9"], None).start(policy)
+    gc.collect()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_server_with_another_tokenizer(
