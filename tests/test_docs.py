@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from grpo_env import registry
 from grpo_env.docgen.cases import failed_cases
 from grpo_env.docgen.reference import page as settings_page
 from grpo_env.files.reader import read_records
@@ -53,7 +54,12 @@ def no_shouting(tmp_path_factory):
     (source,) = blocks(ROOT / "docs/verifiers.md", "python")
     file = tmp_path_factory.mktemp("verifier") / "no_shouting.py"
     file.write_text(source)
-    load_file(file)
+    with pytest.MonkeyPatch.context() as patch:  # or the pages, run in this process, would meet it twice
+        for table in ("_registered", "_homes"):
+            patch.setattr(registry, table, dict(getattr(registry, table)))
+        load_file(file)
+        yield
+    del sys.modules["no_shouting"]
 
 
 @pytest.mark.parametrize("block", yaml_blocks())
