@@ -57,6 +57,7 @@ def no_shouting(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:  # or the pages, run in this process, would meet it twice
         for table in ("_registered", "_homes"):
             patch.setattr(registry, table, dict(getattr(registry, table)))
+        patch.setattr(sys, "path", list(sys.path))
         load_file(file)
         yield
     del sys.modules["no_shouting"]
