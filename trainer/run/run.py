@@ -181,6 +181,7 @@ class Run:
         self.folder = RunFolder(folder.path, bool(self.policy.accelerator.is_main_process))
         start, messages = self.folder.load(self.policy, self.optimizer, self.updated_reference, self.samplers)
         self.folder.drop_from(start)
+        self.policy.accelerator.wait_for_everyone()  # the others list the samples, which the main process has dropped
         for message in messages:
             self.console.print(message, "red")
         return start
