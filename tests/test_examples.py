@@ -99,6 +99,7 @@ def test_the_naive_reward_has_exploits_and_the_fixed_one_has_none(tmp_path):
         )
 
 
-def test_the_task_of_step_labels_loads():
+def test_the_task_of_step_labels_loads(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where there is a folder called runs, runs/prm is no hub id
     assert load_task(EXAMPLES / "step_labels.yaml").metric == "labels"
     assert yaml.safe_load((EXAMPLES / "own_data.yaml").read_text())["version"] == 1
