@@ -82,9 +82,12 @@ class CudaGraphDecoder(FusedDecoder):
 
     def drops(self, ended: int, tokens_left: int) -> bool:
         """See ``Decoder``."""
+        if not super().drops(ended, tokens_left):
+            return False
+        if self.policy.device.type != "cuda":  # nothing is recorded
+            return True
         saved = ended / len(self.positions) * sum(states.nbytes for states in self.key_values[0]) * tokens_left
-        records = self.policy.device.type == "cuda"
-        return super().drops(ended, tokens_left) and (saved >= RECORDING_BYTES or not records)
+        return saved >= RECORDING_BYTES
 
     def select(self, rows: Tensor) -> None:
         """Keep only some of the rows."""

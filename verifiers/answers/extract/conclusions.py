@@ -16,7 +16,7 @@ from grpo_env.lazy_regex import lazy_compile
 
 from ..languages.clocks import spoken_clock
 from ..languages.east_asian import in_our_years
-from ..languages.foreign_text import uses_other_language
+from ..languages.foreign_text import FORMULA, uses_other_language
 from ..languages.numerals import in_figures, with_halves
 from ..languages.translated import (
     CONDITION_AT_END,
@@ -39,7 +39,6 @@ from ..vocabulary.foreign_conclusions import (
     THEREFORE,
     THEREFORE_BEFORE_THE_VALUE,
     THEREFORE_BEHIND_THE_VERB,
-    THEREFORE_INSIDE,
     YES_OR_NO,
 )
 from ..vocabulary.foreign_doubts import (
@@ -56,11 +55,9 @@ from ..vocabulary.foreign_words import MONTHS, WEEKDAYS
 
 MAX_LENGTH = 240
 
-_FORMULA = lazy_compile(r"\$[^$]*\$|\\[A-Za-z]+")
-_THEREFORE = rf"(?:{THEREFORE})(?!\w)|{THEREFORE_INSIDE}"
-_STARTS = lazy_compile(rf"\W{{0,4}}(?:{_THEREFORE})", re.IGNORECASE)
+_STARTS = lazy_compile(rf"\W{{0,4}}(?:{THEREFORE})", re.IGNORECASE)
 _INSIDE = lazy_compile(rf"(?:[^\s,;:.!?]+\s){{1,4}}(?:{THEREFORE_BEHIND_THE_VERB})[\s,]", re.IGNORECASE)
-_CLAUSE = lazy_compile(rf"[,，、;；:：]\s?(?={_THEREFORE})", re.IGNORECASE)
+_CLAUSE = lazy_compile(rf"[,，、;；:：]\s?(?={THEREFORE})", re.IGNORECASE)
 _SENTENCE_END = lazy_compile(r"(?<!\b\w)[.!](?:\s+(?=[^\d\s])(?![a-zà-ÿа-яё])|\Z)|[。！।؟?？｡]|．(?=\s|\Z)|\n")
 _IN_WORD = r"[\w\u0900-\u0963\u0966-\u0dff]"  # signs of vowels are no \w
 _AGAINST = lazy_compile(
@@ -228,7 +225,7 @@ def _values(sentence: str, without_unit: bool) -> Iterator[str]:
     solutions = joined_in_english(value) if value.count("=") > 1 else None
     if solutions is not None or in_english(value):
         yield value
-    if solutions is None and _AGAINST.search(_FORMULA.sub(" ", value)):
+    if solutions is None and _AGAINST.search(FORMULA.sub(" ", value)):
         return
     yield value
     if shorter := _COPULA.sub("", value):

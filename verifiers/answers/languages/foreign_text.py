@@ -7,7 +7,7 @@ import re
 
 from grpo_env.lazy_regex import lazy_compile
 
-from ..vocabulary.foreign_conclusions import THEREFORE, THEREFORE_IN_ENGLISH, THEREFORE_INSIDE
+from ..vocabulary.foreign_conclusions import THEREFORE, THEREFORE_IN_ENGLISH
 from .clocks import spoken_clock
 from .numerals import in_figures
 from .which_language import FUNCTION_WORDS, languages_of
@@ -60,15 +60,14 @@ _ENGLISH = frozenset(
 )
 _ASCII_LETTERS = lazy_compile("[A-Za-z]")
 _WORD = lazy_compile(r"(?<!\\)[^\W\d_]+")
-_FORMULA = lazy_compile(r"\$[^$]*\$|\\[A-Za-z]+")
-_STARTS_FOREIGN = lazy_compile(
-    rf"\W{{0,4}}(?!(?:{THEREFORE_IN_ENGLISH})\b)(?:(?:{THEREFORE})(?!\w)|{THEREFORE_INSIDE})", re.IGNORECASE
-)
+FORMULA = lazy_compile(r"\$[^$]*\$|\\[A-Za-z]+")
+"""What has no words of a language."""
+_STARTS_FOREIGN = lazy_compile(rf"\W{{0,4}}(?!(?:{THEREFORE_IN_ENGLISH})\b)(?:{THEREFORE})", re.IGNORECASE)
 
 
 def uses_commas(text: str) -> bool:
     """Whether a text is in a language, other than English, in which decimals have a comma."""
-    text = _FORMULA.sub(" ", text[-1000:])
+    text = FORMULA.sub(" ", text[-1000:])
     if not text.isascii() and _OTHER_LETTERS.search(text):
         return _WITH_COMMAS.search(text) is not None
     words = _latin_words(text)
@@ -79,7 +78,7 @@ def uses_commas(text: str) -> bool:
 
 def uses_other_language(text: str) -> bool:
     """Whether a text is in another language than English."""
-    plain = _FORMULA.sub(" ", text[-1000:])
+    plain = FORMULA.sub(" ", text[-1000:])
     if not plain.isascii():
         others = len(_OTHER_LETTERS.findall(plain))
         if others and 2 * others > len(_ASCII_LETTERS.findall(plain)):

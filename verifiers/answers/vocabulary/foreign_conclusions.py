@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .alternatives import alternatives
 
-THEREFORE = alternatives("""
+_THEREFORE = alternatives("""
     damit somit daher also folglich demnach insgesamt par_conséquent donc ainsi finalement au_total on_en_déduit_que
     d'où por_(?:lo_)?tanto así_que así entonces luego en_conclusión en_total en_consecuencia portanto logo assim então
     no_total por_isso em_conclusão in_conclusione in_totaal totaal in_tutto dengan_demikian quindi dunque pertanto
@@ -18,10 +18,11 @@ THEREFORE = alternatives("""
     следовательно поэтому получается отже тому άρα επομένως إذن إذا لذلك وبالتالي بالتالي لذا ومنه إذًا לכן אם_כן अतः
     इसलिए इस_प्रकार সুতরাং অতএব তাই ดังนั้น เพราะฉะนั้น สรุป
     """)
-THEREFORE_INSIDE = alternatives("""
+_THEREFORE_INSIDE = alternatives("""
     所以 因此 因而 故 综上所述 综上 從而 从而 于是 於是 可得 可知 答[:：] よって したがって 従って ゆえに だから 以上より 따라서
     그러므로 그래서 결국 즉
     """)
+THEREFORE = rf"(?:{_THEREFORE})(?!\w)|{_THEREFORE_INSIDE}"
 THEREFORE_IN_ENGLISH = alternatives("also logo proto razem deci siis i_alt")
 """Words for "therefore" that are also English words or names."""
 THEREFORE_BEHIND_THE_VERB = alternatives("""
