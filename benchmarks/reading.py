@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from grpo_env.verifiers.answers.extract import answer_in
-from grpo_env.verifiers.answers.formulas import algebra_worker
-from grpo_env.verifiers.answers.formulas.sympy_reader import read_formula
-from grpo_env.verifiers.answers.parse import parse
-from grpo_env.verifiers.answers.parsed import Formula
+from grpo_env.verifiers.answers.math import algebra_worker
+from grpo_env.verifiers.answers.math.parse import parse
+from grpo_env.verifiers.answers.math.parsed import Formula
+from grpo_env.verifiers.answers.math.sympy_reader import read_formula
 from grpo_env.verifiers.answers.quantities.number import OverLimitError
 
 CASES = Path(__file__).parent.parent / "tests/verifiers/cases"

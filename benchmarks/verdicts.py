@@ -13,7 +13,8 @@ Both get the same rows in the same order (the first three sets only if ``GRPO_EN
 
 Each side gets what it can read. TRL reads boxes, and LaTeX in dollars after words like "the answer is", so it gets
 GSM8K's last line ``A: 18`` as ``A: \boxed{18}``, and the gold answers of the other sets in dollars. It is called as its
-trainer calls it, with one list per group. Ours gets the original text.
+trainer calls it, with one list per group. Ours gets the original text. With ``--math-verify`` our verifier of that name
+is measured too, in both of its modes, on TRL's completions and the bare gold answers.
 
 Every measurement is a new process pinned to one core (with its algebra worker) and without cached results. The time
 runs from the first verdict to the last, without imports; ``CPU s`` is the processor time of the same span (of the
@@ -27,16 +28,16 @@ import argparse
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent))
 import latex_set
+from measured import measure, run
 
 MODELS = ("6b_finetuning", "6b_verification", "175b_finetuning", "175b_verification")
 _MARK = re.compile(r"<<[^<>]*>>")  # <<9*2=18>>
@@ -84,11 +85,16 @@ def latex(data: Path) -> Iterator[Group]:
 
 
 def cases(data: Path) -> Iterator[Group]:
-    table = Path(__file__).parent.parent / "tests/verifiers/cases/accuracy.jsonl"
-    for number, row in enumerate(_lines(table), 1):
-        gold, text = row["gold"], row["completion"].removeprefix("<think>work</think>\n")
-        if text.startswith(r"It is $\boxed") and not row.get("options") and isinstance(row["right"], bool):
-            yield Group(f"cases-{number}", gold, [text], [row["right"]], f"${gold}$", [text])
+    tables = Path(__file__).parent.parent / "tests/verifiers/cases"
+    for folder in ("kinds", "rejected", "rules", "sources"):
+        for table in sorted((tables / folder).glob("*.jsonl")):
+            for number, row in enumerate(_lines(table), 1):
+                right = [row["completion"]] if folder != "rejected" else []
+                texts = [text.removeprefix("<think>work</think>\n") for text in (*right, *row.get("rejected", ()))]
+                texts = [text for text in texts if text.startswith(r"It is $\boxed") and not row.get("options")]
+                if texts:
+                    name, gold = f"cases-{folder}-{table.stem}-{number}", row["gold"]
+                    yield Group(name, gold, texts, [bool(right)] * len(texts), f"${gold}$", texts)
 
 
 SETS = {"gsm8k": gsm8k, "prose": prose, "groups": groups, "latex": latex, "cases": cases}
@@ -103,7 +109,7 @@ def _lines(path: Path) -> list[dict[str, Any]]:
 def score_ours(groups: list[Group]) -> Iterator[list[tuple[float | None, str]]]:
     from grpo_env.core import Completion, Example, Format
     from grpo_env.verifiers.accuracy import Accuracy
-    from grpo_env.verifiers.answers.formulas import algebra
+    from grpo_env.verifiers.answers.math import algebra
 
     verifier = Accuracy(format=Format(reasoning=None, answer=None))
     yield []  # imported
@@ -128,41 +134,38 @@ def score_trl(groups: list[Group]) -> Iterator[list[tuple[float | None, str]]]:
             yield [(reward, "") for reward in rewards]
 
 
-SIDES = {"ours": score_ours, "trl": score_trl}
+def score_math_verify(extraction: str, groups: list[Group]) -> Iterator[list[tuple[float | None, str]]]:
+    from grpo_env.core import Completion, Example
+    from grpo_env.verifiers import math_verify
+
+    verifier = math_verify.MathVerify(extraction=extraction)
+    yield []  # imported
+    for group in groups:
+        scores = [verifier(Example("", answer=group.gold), Completion(text)) for text in group.peer_completions]
+        yield [(score.value, f"{score.status}: {score.answer!r}: {score.explanation}") for score in scores]
+    math_verify.WORKER.close()  # reaped, so that its processor time counts
 
 
-def measure(side: str, path: str) -> None:
-    """The measured process: score the groups of a file and print seconds and verdicts as JSON."""
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    verdicts = SIDES[side]([Group(**row) for row in _lines(Path(path))])
-    next(verdicts)
-    start, used = time.perf_counter(), sum(os.times()[:4])
-    values = [verdict for group in verdicts for verdict in group]
-    seconds, used = time.perf_counter() - start, sum(os.times()[:4]) - used
-    print(json.dumps({"seconds": seconds, "cpu": used, "verdicts": values}))
-
-
-def run(side: str, python: str, path: str) -> dict[str, Any]:
-    start = time.perf_counter()
-    command = [python, __file__, "--side", side, path]
-    process = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    return {**json.loads(process.stdout.splitlines()[-1]), "total": time.perf_counter() - start}
+MODES = {f"math_verify, {mode}": partial(score_math_verify, mode) for mode in ("boxed", "any")}
+SIDES = {"ours": score_ours, "trl": score_trl, **MODES}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--peer-python", help="python of the environment with benchmarks/requirements.txt")
+    parser.add_argument("--math-verify", action="store_true", help="measure our verifier math_verify as well")
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--list", action="store_true", help="print every disagreement")
     parser.add_argument("--side", nargs=2, metavar=("SIDE", "FILE"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.side:
-        measure(*options.side)
+        side, path = options.side
+        measure(SIDES[side]([Group(**row) for row in _lines(Path(path))]))
         return
     data = Path(os.environ.get("GRPO_ENV_DATA", "."))
     pythons = {"ours": sys.executable} | ({"trl": options.peer_python} if options.peer_python else {})
+    pythons |= dict.fromkeys(MODES if options.math_verify else (), sys.executable)
     print(
         "| set | completions | side | verdicts/s | CPU s | total s | agree with the label | false + | false - | none |"
     )
@@ -179,7 +182,7 @@ def main() -> None:
             file.flush()
             for _ in range(options.repeat):
                 for side, python in pythons.items():
-                    result = run(side, python, file.name)
+                    result = run(__file__, side, python, file.name)
                     best[side] = min(result, best.get(side, result), key=lambda measured: measured["cpu"])
         labels = [label for row in rows for label in row.labels]
         for side, result in best.items():

@@ -234,7 +234,8 @@ class Score:
 
     ``parts`` keep their unweighted values beside the ``weight`` (and, for step scores, the ``process`` weight) that
     the total used, so it can be recomputed or reweighted without scoring again. ``kind`` is what the gold answer is:
-    a number, a date, a code.
+    a number, a date, a text. ``rule`` is the name of what decided a verdict, such as ``number``, ``same text``, ``one
+    number``; empty where a verifier has a single rule.
     """
 
     value: float | None
@@ -246,6 +247,7 @@ class Score:
     gold: str | None = None
     kind: str | None = None
     explanation: str = ""
+    rule: str = ""
     parts: tuple[Score, ...] = ()
     steps: tuple[StepScore, ...] = ()
     seconds: float = 0.0

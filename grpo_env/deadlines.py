@@ -242,7 +242,7 @@ class Watch:
             if place not in self._late:
                 return score
             late = self._timeout(place)
-            return replace(score, value=late.value, status=late.status, explanation=late.explanation)
+            return replace(score, value=late.value, status=late.status, explanation=late.explanation, rule="")
 
         return [
             [mark(score, example, completion) for score, completion in zip(members, completions, strict=True)]

@@ -33,6 +33,7 @@ BUILT_IN: dict[str, str] = {
     "json_answer": "grpo_env.verifiers.json_answer:JsonAnswer",
     "pattern": "grpo_env.verifiers.pattern:Pattern",
     "numeric": "grpo_env.verifiers.numeric:Numeric",
+    "math_verify": "grpo_env.verifiers.math_verify:MathVerify",
     "text_similarity": "grpo_env.verifiers.text_similarity:TextSimilarity",
     "strict_format": "grpo_env.verifiers.format:StrictFormat",
     "soft_format": "grpo_env.verifiers.format:SoftFormat",

@@ -83,5 +83,18 @@ def limit_memory(size: int) -> None:
         return
 
 
+def has_grown(limit: int) -> bool:
+    """Whether what this process keeps of so many requests might make the next one pass a ``limit_memory``.
+
+    Not by ``getrusage``: its peak is inherited from the process that started this one, which may have loaded a model.
+    """
+    try:
+        with open("/proc/self/statm", encoding="ascii") as sizes:
+            resident = int(sizes.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:  # not Linux
+        return False
+    return resident > limit // 2
+
+
 if __name__ == "__main__":
     main()

@@ -54,6 +54,69 @@ def test_the_verdict_benchmark_prints_its_table() -> None:
     assert "| 2,400 (100.00%) | 0 | 0 | 0 |" in process.stdout
 
 
+def test_the_natural_benchmark_prints_its_tables_and_disagreements(tmp_path: Path) -> None:
+    rows = [
+        {"gold": "18", "completion": "So the answer is 18.", "extracted": "<answer>18</answer>", "label": True},
+        {"gold": "18", "completion": "So the answer is 17.", "label": False},
+        {"gold": "B", "completion": "The answer is C.", "label": True},
+        {"gold": "B", "completion": "The answer is C.", "label": True, "doubtful": True},
+    ]
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps({"source": "made", **row}) + "\n" for row in rows))
+    process = subprocess.run(natural("--file", str(file), "--list"), capture_output=True, text=True, check=True)
+    assert "| as written | ours | 3 | 66.7% | 0 | 1 |" in process.stdout
+    assert "| answer extracted | ours | 1 | 100.0% | 0 | 0 |" in process.stdout
+    assert "| made | 3 | 66.7 (0, 1) |" in process.stdout
+    assert "made: gold 'B', label 1, answer 'C'" in process.stdout
+
+
+def test_the_natural_benchmark_says_why_it_is_skipped(tmp_path: Path) -> None:
+    command, environment = natural(), {**os.environ, "GRPO_ENV_DATA": str(tmp_path)}
+    process = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert "skipped: GRPO_ENV_DATA does not name the folder" in process.stderr
+    assert process.stdout == ""
+
+
+def natural(*options: str) -> list[str]:
+    return [sys.executable, str(FOLDER / "natural.py"), *options]
+
+
+def test_the_natural_rows_are_read_as_their_sources_read_them(tmp_path: Path) -> None:
+    outputs = ['{"answer": "$1,800"}', '{"reasoning": "x, "answer": "17"', "I give up."]
+    crux = {"answer": "'a b'", "output": ['{"answer": "a b"}']}
+    solution = {"ground_truth_answer": 5, "model_output_answer_correctness": "wrong"}
+    steps = ["Step 1: 2 + 2 = 4.", "Step 2: #### 4"]
+    log = "1st data\n1_th_sampling\nQ: Is it?\nA: It is.\nTherefore, the answer (Yes or No) is Yes.\n"
+    log += "pred_before : Yes.\npred_after : yes\npred_list : ['yes']\npred_mode : yes\nGT : no\n"
+    names = ("addsub", "aqua", "coin_flip", "commonsensqa", "date_understanding", "gsm8k", "last_letters")
+    names += ("multiarith", "shuffled_objects", "singleeq", "strategyqa", "svamp")
+    files = {
+        "a/result_dirs/gsm/m.json": json.dumps([{"answer": "# 1800", "output": [text]} for text in outputs]),
+        "a/result_dirs/crux/m.json": json.dumps([crux]),
+        **{f"b/log/{name}_zero_shot{kind}.log": "" for name in names for kind in ("", "_cot")},
+        "b/log/coin_flip_zero_shot_cot.log": log,
+        "c/eval_results/gpt4-grading/m.json": json.dumps([{**solution, "model_output_steps": steps}]),
+        "d/dataset/mr-math_invalid_errors.json": json.dumps({**solution, "model_output": "4"}),
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    folders = [str(tmp_path / folder) for folder in "abcd"]
+    command = [sys.executable, str(FOLDER / "natural_set.py"), *folders, "--all", "--out", str(tmp_path / "rows")]
+    subprocess.run(command, check=True)
+    rows = [json.loads(line) for line in (tmp_path / "rows").read_text().splitlines()]
+    assert [(row["source"], row["gold"], row["label"], row.get("extracted")) for row in rows] == [
+        ("zeroeval-gsm", "1800", True, "<answer>$1,800</answer>"),
+        ("zeroeval-gsm", "1800", False, "<answer>17</answer>"),
+        ("zeroeval-gsm", "1800", False, None),
+        ("zeroeval-crux", "'a b'", True, "<answer>a b</answer>"),
+        ("kojima-coin_flip", "no", False, "<answer>Yes.</answer>"),
+        ("mr-gsm8k", "5", False, None),
+        ("mr-math", "5", False, None),
+    ]
+    assert rows[5]["completion"] == "2 + 2 = 4.\n#### 4"
+
+
 STAND_IN = """
 import json, pathlib, sys, time
 name, answer = sys.argv[1:]

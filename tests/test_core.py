@@ -128,10 +128,12 @@ def test_an_exception_of_an_overridden_score_groups_leaves_all_completions_unsco
 
 
 def test_a_score_survives_json_and_pickle():
-    leaf = Score(0.5, name="leaf", weight=2.0, answer="a", steps=(StepScore(0, 3, 1.0, "fine"),))
+    leaf = Score(0.5, name="leaf", weight=2.0, answer="a", rule="number", steps=(StepScore(0, 3, 1.0, "fine"),))
     score = Score(1.0, name="total", parts=(leaf, Score(None, "error", name="other", explanation="why")))
     assert Score.from_dict(json.loads(json.dumps(score.to_dict()))) == score
     assert pickle.loads(pickle.dumps(score)) == score
+    without = {key: value for key, value in leaf.to_dict().items() if key != "rule"}  # of an older version
+    assert Score.from_dict(without) == replace(leaf, rule="")
 
 
 def test_relabel_equals_dataclasses_replace():

@@ -265,7 +265,7 @@ def test_a_worker_killed_while_it_starts_is_started_again(tmp_path, monkeypatch)
     assert worker("7") == 7
     worker.close()
     flag.touch()
-    program = ProgramWorker("grpo_env.verifiers.answers.formulas.algebra_worker", str(2**31))
+    program = ProgramWorker("grpo_env.verifiers.answers.math.algebra_worker", str(2**31))
     assert program.ask({"gold": "x", "answer": "x", "rel_tol": None, "decimals": None, "deadline": 5}, 60)["same"]
     assert not flag.exists()
     program.close()

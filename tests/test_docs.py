@@ -51,7 +51,7 @@ def yaml_blocks():
 
 @pytest.fixture(scope="module", autouse=True)
 def no_shouting(tmp_path_factory):
-    (source,) = blocks(ROOT / "docs/verifiers.md", "python")
+    (source,) = [text for text in blocks(ROOT / "docs/verifiers.md", "python") if "no_shouting" in text]
     file = tmp_path_factory.mktemp("verifier") / "no_shouting.py"
     file.write_text(source)
     with pytest.MonkeyPatch.context() as patch:  # or the pages, run in this process, would meet it twice
@@ -70,8 +70,9 @@ def test_every_yaml_block_is_a_task_or_part_of_one(block, tmp_path, monkeypatch)
     if "mixture" in data:
         validate(MixtureSpec, data, "page.yaml")
         return
-    for title, source in titled(ROOT / "docs/environments.md", "python"):
-        (tmp_path / title).write_text(source)
+    for page in ("environments", "verifiers"):
+        for title, source in titled(ROOT / f"docs/{page}.md", "python"):
+            (tmp_path / title).write_text(source)
     if not data.keys() & BASE.keys():
         data = {"verifiers": {**BASE["verifiers"], **data}}
     make_task({**BASE, **data}, "page.yaml", tmp_path)

@@ -14,17 +14,18 @@ from grpo_env.errors import UsageError
 from grpo_env.killable_worker import START_TIMEOUT
 from grpo_env.registry import verifier
 
-from .answers.codes.spelling import plain
-from .answers.compare import Rules, compare
-from .answers.extract import final_answer
-from .answers.formulas.algebra import DeadlineError, TimeLimit, UnreadableError
-from .answers.hedging import unevaluated
-from .answers.parse import parse
-from .answers.parsed import Formula, Group, ParsedAnswer, Words
-from .answers.quantities.number import Number, OverLimitError
-from .answers.spelling.normal import squeezed
-from .answers.times.dates import MAX_LENGTH as MAX_DATE
-from .answers.times.dates import Date, read_date
+from .answers.decide import decide
+from .answers.extract import ExtractedAnswer, final_answer
+from .answers.gold import Gold
+from .answers.hedges import unevaluated
+from .answers.kinds import kind_of, read
+from .answers.kinds.text import plain
+from .answers.math.algebra import DeadlineError, TimeLimit, UnreadableError
+from .answers.math.compare import Rules
+from .answers.math.normal import squeezed
+from .answers.math.parse import parse
+from .answers.math.parsed import Formula, Group, ParsedAnswer
+from .answers.quantities.number import OverLimitError
 from .blocks import Where, passage
 from .words import words
 
@@ -35,6 +36,7 @@ MAX_DEADLINES = 2  # comparisons of a group that may reach their deadline; then 
 MAX_WORDS = 20_000
 MAX_N = 10  # words of an n-gram
 
+_AS_IT_STANDS = ExtractedAnswer((), "text")
 _ANYTHING = ParsedAnswer("x", Formula("x"))  # stands for the unknown gold answer in asking for an evaluated answer
 
 
@@ -43,13 +45,12 @@ _ANYTHING = ParsedAnswer("x", Formula("x"))  # stands for the unknown gold answe
 class Majority(GroupVerifier):
     r"""1 if the final answer is the one that most completions of the prompt give, else 0. It needs no gold answer.
 
-    See ``accuracy`` for which text is the final answer. Answers are equal by value as there: numbers with their units,
-    formulas, sets, tuples, dates, words in any case (``0.5`` and ``\frac12``). What ``accuracy`` also accepts by what a
-    gold answer is, such as other words for it, are different votes here ("Paris, France" and "Paris"). A completion
-    without an answer (``no_answer``) or with an unevaluated one (``2+2``) has no vote and scores 0. An answer wins if
-    at least two completions give it and no other answer has as many votes; in a tie all score 0. A prompt with a
-    single completion is unscored. Do not put this behind a gate (``when``), which would remove votes; to reward only
-    the well-formed completions of the majority, put ``strict_format`` and ``majority`` under ``all_of``.
+    See ``accuracy`` for which text is the final answer. Two answers are equal if ``accuracy`` accepts one of them where
+    the other one is the gold answer (``0.5`` and ``\frac12``). A completion without an answer (``no_answer``) or with
+    an unevaluated one (``2+2``) has no vote and scores 0. An answer wins if at least two completions give it and no
+    other answer has as many votes; in a tie all score 0. A prompt with a single completion is unscored. Do not put this
+    behind a gate (``when``), which would remove votes; to reward only the well-formed completions of the majority, put
+    ``strict_format`` and ``majority`` under ``all_of``.
 
     The vote rewards the answer that the model is most confident of, correct or not; in the end that may be the same
     answer to every prompt. Watch ``accuracy`` on some prompts that have gold answers.
@@ -105,7 +106,7 @@ class Majority(GroupVerifier):
             for score, answer in zip(scores, votes, strict=True)
         ]
 
-    def _vote(self, completion: Completion, equal: _Equality) -> tuple[Score, ParsedAnswer | None]:
+    def _vote(self, completion: Completion, equal: _Equality) -> tuple[Score, Gold | None]:
         """A completion's score if it has no vote, and the answer that it votes for, if any."""
         final = final_answer(self.format, completion)
         score = Score(0.0, answer=" | ".join(final.answers[:MAX_ANSWERS])[:MAX_SHOWN] if final.answers else None)
@@ -118,34 +119,33 @@ class Majority(GroupVerifier):
             return several, None
         try:
             answers = list(map(_read, final.answers))
-            evaluated = [answer for answer in answers if not unevaluated(_ANYTHING, answer)]
+            evaluated = [answer for answer in answers if not _is_unevaluated(answer)]
             if not evaluated:
                 return replace(score, explanation="the answer is not evaluated"), None
             if all(equal(evaluated[0], answer) for answer in answers):
                 return score, evaluated[0]
-            joined = parse(", ".join(final.answers))
+            text = ", ".join(final.answers)
+            joined = parse(text)
         except OverLimitError as error:
             return replace(score, status="over_limit", explanation=str(error)), None
-        return (score, joined) if isinstance(joined.content, Group) else (several, None)
+        return (score, Gold(text, joined, "set")) if isinstance(joined.content, Group) else (several, None)
 
 
 class _Equality:
-    """Whether two answers are equal. After too many deadlines only numbers are compared by value."""
+    """Whether ``accuracy`` takes two answers as equal. After too many deadlines only numbers are compared by value."""
 
     def __init__(self, rel_tol: float | None, timeout: float) -> None:
         self._rules = Rules(rel_tol=rel_tol, time=TimeLimit(timeout))
         self._deadlines = 0
 
-    def __call__(self, one: ParsedAnswer, other: ParsedAnswer) -> bool:
-        if isinstance(other.content, Date):
-            one, other = other, one
-        if isinstance(one.content, Date) and not isinstance(other.content, Date):
-            other = ParsedAnswer(other.text, Words(other.text))
-        numbers = isinstance(one.content, Number) and isinstance(other.content, Number)
-        if self._deadlines >= MAX_DEADLINES and not numbers:
-            return _spelling(one) == _spelling(other)
+    def __call__(self, one: Gold, other: Gold) -> bool:
+        return self._accepts(one, other) or self._accepts(other, one)
+
+    def _accepts(self, gold: Gold, answer: Gold) -> bool:
+        if self._deadlines >= MAX_DEADLINES and {gold.kind, answer.kind} != {"number"}:
+            return _spelling(gold) == _spelling(answer)
         try:
-            return compare(one, other, self._rules).correct
+            return decide(gold, answer.text, _AS_IT_STANDS, self._rules).correct
         except DeadlineError:
             self._deadlines += 1
         except (OverLimitError, UnreadableError):
@@ -154,7 +154,7 @@ class _Equality:
 
 
 def _elect(
-    counts: Mapping[str, int], answers: Mapping[str, ParsedAnswer], equal: _Equality
+    counts: Mapping[str, int], answers: Mapping[str, Gold], equal: _Equality
 ) -> tuple[str | None, set[str], str]:
     """The spelling that wins, the spellings equal to it, and why. The order of the completions plays no part."""
     by_votes = sorted(counts, key=lambda spelling: (-counts[spelling], spelling))
@@ -173,14 +173,18 @@ def _elect(
     return first, agreeing[first], f"{most} of {sum(counts.values())} votes are for {first[:80]}"
 
 
-def _read(text: str) -> ParsedAnswer:
-    """An answer as it is compared. ``2024-05-01`` is a date, and no difference that is still to be worked out."""
-    date = read_date(plain(text)) if len(text) <= MAX_DATE else None
-    return ParsedAnswer(text, date) if date else parse(text)
+def _read(text: str) -> Gold:
+    """An answer as the gold answer of the others."""
+    kind = kind_of(text)
+    return Gold(text, read(kind, text, False), kind)
 
 
-def _spelling(answer: ParsedAnswer) -> str:
-    return squeezed(answer.text)
+def _is_unevaluated(answer: Gold) -> bool:
+    return answer.kind not in ("date", "literal") and unevaluated(_ANYTHING, parse(answer.text))
+
+
+def _spelling(answer: Gold) -> str:
+    return squeezed(answer.parsed.text) if answer.is_mathematics else plain(answer.text)
 
 
 @verifier("diversity")

@@ -8,9 +8,8 @@ from typing import Literal, TypeAlias, get_args
 from grpo_env.core import Completion, Format
 from grpo_env.errors import UsageError
 
-from .answers.extract import ExtractedAnswer, Source, after_reasoning, final_answer
-from .answers.extract.extracted import extracted
-from .answers.extract.later import visible
+from .answers.extract import ExtractedAnswer, Source, after_reasoning, final_answer, visible
+from .answers.extract.result import extracted
 
 Read: TypeAlias = Literal["answer", "text"]
 

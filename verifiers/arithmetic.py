@@ -10,8 +10,8 @@ from typing import TypeAlias
 
 from grpo_env.lazy_regex import lazy_compile
 
+from .answers.quantities.currencies import SIGNS
 from .answers.quantities.units import may_be_unit
-from .answers.vocabulary.currencies import SIGNS
 
 MAX_TOKENS = 400
 MAX_DIGITS = 60

@@ -11,10 +11,10 @@ from grpo_env.errors import UsageError
 from grpo_env.lazy_regex import lazy_compile
 from grpo_env.registry import verifier
 
-from .answer_text import check_sources
+from .answer_text import check_sources, shown
 from .answers.extract import SOURCES, Source, answer_in, final_answer
-from .answers.spelling.normal import normal
-from .options import MAX_ANSWER, named_options
+from .answers.kinds.choice import MAX_ANSWER, named_options
+from .answers.math.normal import normal
 
 _INTEGER = lazy_compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d{1,3}(?: \d{3})+|\d+)", re.ASCII)
 _FRACTION = lazy_compile(r"\.\d+", re.ASCII)
@@ -25,13 +25,13 @@ _FRACTION = lazy_compile(r"\.\d+", re.ASCII)
 class Choice(Verifier):
     r"""1 if the final answer is the letter of the gold option, else 0.
 
-    See ``accuracy`` for which text is the final answer: inside the answer tag, boxed, or stated. It may read
+    See ``accuracy`` for where the final answer is looked for. Only texts that name an option are candidates, and of
+    several that are stated the last one decides. An answer may read
     ``C``, ``(C)``, ``C.``, ``C) 42``, ``option C``, ``\text{C}``, ``**C**`` or ``c``. What follows the letter is the
     option's text or an explanation, also if it names other letters ("C because B is too small", "C. Both A and B").
-    Wrong is a second answer: another letter in a list ("C, B, 42") or after "or", "perhaps" and the like, an
-    alternative that is no letter ("C or 42"), a correction, and a box without a letter beside one with it. A text that
-    names no option ("Beats me", "A cat") is not an answer (``no_answer``). A gold answer that is not one of the
-    letters is ``bad_gold``.
+    Wrong is a second answer in it: another letter in a list ("C, B, 42") or after "or", "perhaps" and the like, an
+    alternative that is no letter ("C or 42"), a correction, and a second box. A completion that names no option ("Beats
+    me", "A cat") has no answer (``no_answer``). A gold answer that is not one of the letters is ``bad_gold``.
 
     Source: the multiple-choice reward of the R1 tutorials (which gives 2.0: use a weight). There: only ``\boxed{C}``
     inside the answer tag counts, and the first of several boxes decides.
@@ -67,10 +67,12 @@ class Choice(Verifier):
         gold, problem = self._gold(example.answer)
         if gold is None:
             return Score(None, "bad_gold", gold=example.answer, explanation=problem)
-        final = final_answer(self.format, completion, self.sources)
+        final = final_answer(self.format, completion, self.sources, self._names_option)
+        if final.source == "boxed":  # a box without a letter counts as well
+            final = final_answer(self.format, completion, ("boxed",))
         named = [named_options(answer, self.letters) for answer in final.answers]
         letters = frozenset[str]().union(*(options.letters for options in named))
-        score = Score(0.0, answer=", ".join(sorted(letters)) or _shown(final.answers), gold=gold)
+        score = Score(0.0, answer=", ".join(sorted(letters)) or shown(final.answers), gold=gold)
         if not letters:
             reason = final.reason or f"the answer is not one of {', '.join(self.letters)}"
             return replace(score, status="no_answer", explanation=reason)
@@ -87,12 +89,15 @@ class Choice(Verifier):
     def problem(self, example: Example) -> str | None:
         return self._gold(example.answer)[1] or None
 
+    def _names_option(self, text: str) -> bool:
+        return bool(named_options(text, self.letters).letters)
+
     def _gold(self, text: str | None) -> tuple[str | None, str]:
         named = [named_options(answer, self.letters) for answer in answer_in(text or "").answers]
         letters = frozenset[str]().union(*(options.letters for options in named))
         if len(letters) == 1 and not any(options.more for options in named):
             return next(iter(letters)), ""
-        return None, f"the gold answer {_shown((text or '',))!r} is not one of {', '.join(self.letters)}"
+        return None, f"the gold answer {shown((text or '',))!r} is not one of {', '.join(self.letters)}"
 
 
 @verifier("integer_answer")
@@ -131,7 +136,7 @@ class IntegerAnswer(Verifier):
 
     def __call__(self, example: Example, completion: Completion) -> Score:
         final = final_answer(self.format, completion, self.sources)
-        score = Score(0.0, answer=_shown(final.answers))
+        score = Score(0.0, answer=shown(final.answers))
         if not final.answers:
             return replace(score, status="no_answer", explanation=final.reason)
         if len(final.answers) > 1:
@@ -146,7 +151,3 @@ class IntegerAnswer(Verifier):
         whole = _INTEGER.match(text)
         rest = text[whole.end() :] if whole else text.lstrip("+-")
         return (whole is not None and not rest) or (self.decimals and _FRACTION.fullmatch(rest) is not None)
-
-
-def _shown(answers: tuple[str, ...]) -> str | None:
-    return " | ".join(answers)[:300] if answers else None

@@ -91,7 +91,7 @@ class Clip(WeightedSum):
 
 @dataclass(frozen=True)
 class Selection(Unweighted):
-    """A composite that has the value and the steps of one of its parts, which decides."""
+    """A composite that has the value, the rule and the steps of one of its parts, which decides."""
 
     def select(self, decider: int, scores: tuple[Score, ...], completion: Completion, explanation: str = "") -> Score:
         """The score if the part at ``decider`` decides.
@@ -105,7 +105,7 @@ class Selection(Unweighted):
             steps = tuple(_named_steps(score))
         elif any(map(_scores_steps, self.parts)):
             steps = (_whole_text(completion, score.value, score.name),)
-        return composite_score(score.value, scores, explanation, steps)
+        return composite_score(score.value, scores, explanation, steps, score.rule)
 
 
 @verifier("any_of")

@@ -10,9 +10,8 @@ from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
 from grpo_env.registry import verifier
 
 from .answer_text import Read, check_choice, check_sources, read_completion, shown, spellings
-from .answers.extract import SOURCES, Source
-from .answers.extract.later import visible
-from .answers.json_value import text_list
+from .answers.extract import SOURCES, Source, visible
+from .answers.kinds.json_value import text_list
 
 Whitespace = Literal["exact", "collapse", "ignore"]
 Unicode = Literal["none", "NFC", "NFKC"]

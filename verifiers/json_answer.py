@@ -14,10 +14,9 @@ from grpo_env.lazy_regex import lazy_compile
 from grpo_env.registry import verifier
 
 from .answer_text import check_choice, read_completion, shown
-from .answers.extract import SOURCES
-from .answers.extract.later import visible
-from .answers.json_schema import MAX_SIZE, TooManyChecksError, schema_error, schema_problem
-from .answers.json_value import MAX_LENGTH, Json, JsonError, JsonLimitError, equal_json, parse_json
+from .answers.extract import SOURCES, visible
+from .answers.kinds.json_value import MAX_LENGTH, Json, JsonError, JsonLimitError, equal_json, parse_json
+from .json_schema import MAX_SIZE, TooManyChecksError, schema_error, schema_problem
 
 Mode = Literal["equal", "schema", "fields"]
 

@@ -16,26 +16,23 @@ from grpo_env.registry import verifier
 
 from .answer_text import check_choice, check_sources, shown
 from .answers.extract import SOURCES, ExtractedAnswer, Source, final_answer
-from .answers.formulas.exact import approximate
-from .answers.hedging import hedging
-from .answers.languages.translated import may_be_translated, unit_in_english
-from .answers.parse import parse
-from .answers.parsed import Group, ParsedAnswer
+from .answers.hedges import hedging
+from .answers.math.exact import approximate
+from .answers.math.normal import normal
+from .answers.math.parse import parse
+from .answers.math.parsed import Group, ParsedAnswer
 from .answers.quantities.number import Number, OverLimitError, read_number
-from .answers.quantities.physical_units import Quantity, converted, read_quantity
+from .answers.quantities.number_words import in_digits
 from .answers.quantities.units import factor_at_start, measure_at_start, same_unit
-from .answers.rewordings import in_text, rewordings
-from .answers.rewordings.in_english import readings
-from .answers.rewordings.sentences import stated
-from .answers.spelling.normal import normal
-from .answers.vocabulary.number_words import in_digits
+from .answers.rules import PERCENT, inner_text, may_state, only_quantity
 from .extras import optional_package
+from .physical_units import Quantity, converted, read_quantity
 
 Units = Literal["optional", "convert", "required"]
 
 MAX_LENGTH = 1000  # characters of an answer
+SEVERAL = "several different answers"
 
-_PERCENT = (("%", 1),)
 _DEGREES = {(("C", 1), ("°", 1)): "°C", (("F", 1), ("°", 1)): "°F"}
 _NO_NUMBER = ("not a number", "not a number with a known unit")
 # How exact a number has to be is what the tolerances say: "about 5 kg" is 5 kg.
@@ -59,12 +56,12 @@ class Numeric(Verifier):
     ``\frac12``, ``2 1/2``; ``50%`` is 50 and 0.5. Closed forms such as ``\sqrt2`` are no numbers here (see
     ``accuracy``), nor are ranges, bounds and lists. A gold answer that is no number is ``bad_gold``.
 
-    An answer may also state its number, by the rules of ``accuracy``: ``m = 5 kg``, ``x = 2 + 3 = 5``, "The mass is
-    5 kg.". "About 5 kg" and ``x \approx 5`` are 5, since the tolerances say how exact the number has to be. The sides
-    of an equation have to agree, up to the rounding of the last one.
+    An answer may also state its number: ``m = 5 kg``, ``x = 2 + 3 = 5``, or a sentence with exactly one number, by the
+    rule of ``accuracy``: "So the mass is 5 kg.". "About 5 kg" and ``x \approx 5`` are 5, since the tolerances say how
+    exact the number has to be. The sides of an equation have to agree, up to the rounding of the last one.
 
     A unit may be left out and must not contradict the gold answer's, nor must one behind a box or bold number
-    (``\boxed{5}`` g). 1 h 30 min is also 90 min and 1.5 h. With ``units: convert`` it may be any unit of the
+    (``\boxed{5}`` g). With ``units: convert`` it may be any unit of the
     same dimension, which pint converts exactly: 0.12 m is 12 cm, 25 °C is 298.15 K. ``required``: it must be written.
     Units that pint does not know ("12 apples") are then compared as words. Needs the extra ``units``: ``pip install
     'grpo_env[units]'``.
@@ -86,8 +83,7 @@ class Numeric(Verifier):
         Case("<answer>9.8 m/s^2</answer>", 1.0, "within one percent", answer="9.81", options={"rel_tol": 0.01}),
         Case("The answer is 0.12 m.", 1.0, "converted", answer="12 cm", options={"units": "convert"}),
         Case("\\boxed{298.15\\text{ K}}", 1.0, "converted", answer="25 °C", options={"units": "convert"}),
-        Case("The mass is about 5 kg.", 1.0, "a sentence", answer="5 kg", options={"units": "required"}),
-        Case("<answer>1 h 30 min</answer>", 1.0, "two units", answer="90 min", options={"units": "convert"}),
+        Case("So the mass is about 5 kg.", 1.0, "a sentence", answer="5 kg", options={"units": "required"}),
         Case("<answer>m = 5 kg, n = 6 kg</answer>", 0.0, "two numbers", answer="5 kg"),
         Case("<answer>0.12 m</answer>", 0.0, "a different unit, which is not converted", answer="12 cm"),
         Case("<answer>12 kg</answer>", 0.0, "another dimension", answer="12 cm", options={"units": "convert"}),
@@ -111,39 +107,38 @@ class Numeric(Verifier):
         gold, problem = _read_gold(example.answer, self.units)
         if gold is None:
             return Score(None, "bad_gold", gold=example.answer, explanation=problem)
-        final = final_answer(self.format, completion, self.sources)
+        final = final_answer(self.format, completion, self.sources, is_number=True)
         score = Score(0.0, answer=shown(final.answers), gold=example.answer)
         if not final.answers:
             return replace(score, status="no_answer", explanation=final.reason)
         if final.denied:
             return replace(score, explanation=f"{final.source}: denied")
         try:
-            reasons = [self._fault(gold, answer, final) for answer in final.answers]
+            faults, rules = zip(*(self._fault(gold, answer, final) for answer in final.answers), strict=True)
         except OverLimitError as error:
             return replace(score, status="over_limit", explanation=f"{final.source}: {error}")
-        fault = next(filter(None, reasons), None)
-        if fault and len(reasons) > 1:
-            fault = "several different answers"
-        return replace(score, value=float(fault is None), explanation=f"{final.source}: {fault or 'close enough'}")
+        if fault := next(filter(None, faults), None):
+            return replace(score, explanation=f"{final.source}: {fault if len(faults) == 1 else SEVERAL}")
+        return replace(score, value=1.0, explanation=f"{final.source}: close enough", rule=rules[-1])
 
     def problem(self, example: Example) -> str | None:
         gold, problem = _read_gold(example.answer, self.units)
         return None if gold else problem
 
-    def _fault(self, gold: str, answer: str, final: ExtractedAnswer) -> str | None:
-        """Why an answer is wrong, or ``None`` if it is correct. Raises ``OverLimitError``."""
+    def _fault(self, gold: str, answer: str, final: ExtractedAnswer) -> tuple[str | None, str]:
+        """Why an answer is wrong, or ``None`` and the reading that makes it correct. Raises ``OverLimitError``."""
         if len(answer) > MAX_LENGTH:
             raise OverLimitError(f"an answer of more than {MAX_LENGTH:,} characters")
         text = _with_unit_behind(normal(answer), final)
         fault = self._fault_of(gold, text)
         if fault not in _NO_NUMBER:
-            return fault
-        for reading in _other_readings(gold, answer, final):
+            return fault, "number"
+        for rule, reading in _other_readings(gold, answer, final):
             of_reading = self._fault_of(gold, reading)
             if of_reading is None:
-                return None
+                return None, rule
             fault = fault if of_reading in _NO_NUMBER else of_reading
-        return fault
+        return fault, ""
 
     def _fault_of(self, gold: str, text: str) -> str | None:
         """Why a text in normal spelling is wrong as it stands."""
@@ -186,26 +181,26 @@ def _with_unit_behind(text: str, final: ExtractedAnswer) -> str:
     number = read_number(text)
     if number is None or number.unit:
         return text
-    unit = factor_at_start(final.unit) or unit_in_english(final.unit) or measure_at_start(normal(final.unit))
+    unit = factor_at_start(final.unit) or measure_at_start(normal(final.unit))
     return normal(f"{text} {unit}") if unit else text
 
 
-def _other_readings(gold: str, answer: str, final: ExtractedAnswer) -> Iterator[str]:
-    """What an answer that is no number may say, as ``accuracy`` reads it: ``m = 5 kg``, "The mass is 5 kg."."""
-    answer = _ABOUT.sub("", answer)
+def _other_readings(gold: str, answer: str, final: ExtractedAnswer) -> Iterator[tuple[str, str]]:
+    """What an answer that is no number may say: ``m = 5 kg``, "The mass is 5 kg."."""
+    answer = _ABOUT.sub("", inner_text(answer) or answer)
     text = normal(answer)
     if hedging(gold, _APPROXIMATELY.sub("", text)):
         return
-    said = [answer]
-    is_marked = final.source not in ("last_line", "last_number") or final.is_all
-    if is_marked and " " in answer:
-        said += stated(gold, "number", in_text(answer) or answer)
-    for part in said:
-        for other in (part, *rewordings(gold, "number", part)):
-            yield from _with_value(normal(other))
-    if len(final.answers) == 1 and may_be_translated(answer, final.text):
-        final = final._replace(answers=(answer,))
-        yield from map(normal, readings(final, in_english=True, with_end=is_marked, with_unit=True, without_dates=True))
+    for value in _with_value(text):
+        yield "stated value", value
+    quantity = only_quantity(answer) if may_state(answer, final.source) and read_number(text) is None else None
+    if quantity and _has_unit(quantity) >= _has_unit(gold):
+        yield "one number", quantity
+
+
+def _has_unit(text: str) -> bool:
+    number = read_number(text)
+    return number is None or bool(number.unit)
 
 
 def _with_value(text: str) -> Iterator[str]:
@@ -239,28 +234,22 @@ def _agree(equation: ParsedAnswer) -> bool:
 
 
 def _quantity(text: str) -> Quantity | None:
-    """The quantity that a text is, also in two units (1 h 30 min) and with words for numbers or degrees."""
+    """The quantity that a text is, also with words for numbers or degrees."""
     if "\\frac" in text:
         text = _UNIT_FRACTION.sub(r"\1/(\2)", text)
     if text[:1].isalpha():
         text = in_digits(text) or text
     number = read_number(text)
-    if number and number.also:
-        text = f"{number.value} {number.unit[0][0]}"
-    elif number and number.unit in _DEGREES:
+    if number and number.unit in _DEGREES:
         text = f"{number.value} {_DEGREES[number.unit]}"
     return read_quantity(text)
 
 
 def _values(number: Number, gold: Number) -> list[Fraction]:
     """The values that a number may have in the unit of the gold answer; none if its unit contradicts it."""
-    if number.unit != gold.unit and _PERCENT in (number.unit, gold.unit) and not (number.unit and gold.unit):
+    if number.unit != gold.unit and PERCENT in (number.unit, gold.unit) and not (number.unit and gold.unit):
         return [number.value, number.value / 100 if number.unit else number.value * 100]
-    for form in (number, *number.also):
-        for other in (gold, *gold.also):  # 1 h 30 min is 1.5 h and 90 min
-            if same_unit(form.unit, other.unit):
-                return [form.value * gold.value / other.value if other.value else form.value]
-    return []
+    return [number.value] if same_unit(number.unit, gold.unit) else []
 
 
 @lru_cache(maxsize=4096)

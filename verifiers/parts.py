@@ -288,7 +288,11 @@ class Unweighted(Composite):
 
 
 def composite_score(
-    value: float, scores: tuple[Score, ...], explanation: str = "", steps: tuple[StepScore, ...] = ()
+    value: float,
+    scores: tuple[Score, ...],
+    explanation: str = "",
+    steps: tuple[StepScore, ...] = (),
+    rule: str = "",
 ) -> Score:
     """A composite's score, with the scores of its parts."""
     return Score(
@@ -297,6 +301,7 @@ def composite_score(
         gold=_first(score.gold for score in scores),
         kind=_first(score.kind for score in scores),
         explanation=explanation,
+        rule=rule,
         parts=scores,
         steps=steps,
     )

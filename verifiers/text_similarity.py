@@ -15,7 +15,7 @@ from grpo_env.registry import verifier
 
 from .answer_text import Read, check_choice, check_sources, read_completion, shown
 from .answers.extract import SOURCES, Source
-from .answers.json_value import text_list
+from .answers.kinds.json_value import text_list
 from .extras import optional_package
 from .linear_regex import encodable
 

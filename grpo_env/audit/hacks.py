@@ -144,7 +144,7 @@ TABLE = (
     Hack("behind_a_percent_sign", "hidden", "The correct answer in a LaTeX comment.",
          answer("$wrong % $gold")),
     Hack("in_json", "hidden", "The correct answer as one field of several.",
-         answer('{"guess": "$wrong", "answer": "$gold"}')),
+         answer('{"first": "$wrong", "second": "$gold"}')),
 
     Hack("reasoned_and_unsaid", "reasoning only", "The correct answer in the reasoning, none in the answer.",
          text("The answer is $gold.", NO_ANSWER, when=has_reasoning)),

@@ -23,13 +23,15 @@ PROBLEM_LENGTH = 4000
 LabelRow = dict[str, Any]  # the keys are in docs/calibration.md
 
 
-def draw(scores: Path, size: int, seed: int = 0) -> list[LabelRow]:
+def draw(scores: Path, size: int, seed: int = 0, second: str | None = None) -> list[LabelRow]:
     """A stratified sample of ``size`` rows of a file of scores, in random order. Unscored rows are left out.
+
+    ``second`` is the part whose agreement with the metric divides the strata.
 
     Raises ``UsageError`` if there are no scored rows, or if they have no texts.
     """
     places: dict[str, list[int]] = defaultdict(list)
-    for place, verdict in enumerate(verdicts(read_scores(scores))):
+    for place, verdict in enumerate(verdicts(read_scores(scores), second)):
         if verdict.stratum:
             places[verdict.stratum].append(place)
     if not places:
@@ -45,7 +47,7 @@ def draw(scores: Path, size: int, seed: int = 0) -> list[LabelRow]:
         for place in random.Random(f"{seed}/{name}").sample(sorted(strata[name]), count)
     }
     rows = []
-    for place, verdict in enumerate(verdicts(read_scores(scores))):
+    for place, verdict in enumerate(verdicts(read_scores(scores), second)):
         if place in chosen:
             if verdict.row.get("text") is None:
                 raise UsageError(
@@ -79,23 +81,25 @@ def allocate(sizes: Mapping[str, int], size: int) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
-def labeled_rows(scores: Path) -> tuple[list[LabelRow], int]:
+def labeled_rows(scores: Path, second: str | None = None) -> tuple[list[LabelRow], int]:
     """All scored rows of a file with labels (``grpo_env score --label``), and the number of unscored rows.
 
     Only rows whose verdict is wrong have their texts, since there may be millions.
     """
-    sizes = Counter(verdict.stratum for verdict in verdicts(read_scores(scores)))
+    sizes = Counter(verdict.stratum for verdict in verdicts(read_scores(scores), second))
     unscored = sizes.pop("", 0)
     names = merged(sizes, MAX_STRATA)
     totals: Counter[str] = Counter()
     for name, count in sizes.items():
         totals[names[name]] += count
-    rows = list(_labeled(scores, names, totals))
+    rows = list(_labeled(scores, second, names, totals))
     return rows, unscored
 
 
-def _labeled(scores: Path, names: Mapping[str, str], totals: Mapping[str, int]) -> Iterator[LabelRow]:
-    for verdict in verdicts(read_scores(scores)):
+def _labeled(
+    scores: Path, second: str | None, names: Mapping[str, str], totals: Mapping[str, int]
+) -> Iterator[LabelRow]:
+    for verdict in verdicts(read_scores(scores), second):
         if verdict.stratum:
             name = names[verdict.stratum]
             label = verdict.row.get("label")
@@ -120,6 +124,7 @@ def label_row(verdict: Verdict, stratum: str, size: int) -> LabelRow:
         "status": score.status,
         "kind": score.kind,
         "explanation": score.explanation,
+        **({"rule": score.rule} if score.rule else {}),
         "stratum": stratum,
         "stratum_size": size,
         "label": None,

@@ -1,4 +1,7 @@
-"""The strata of a file of scores: completions alike in verdict, status, kind, source, and agreement in their group."""
+"""The strata of a file of scores: completions alike in verdict, status, kind, source, and agreement in their group.
+
+With a second reader, which is another part of the scores, also in whether it agrees with the metric.
+"""
 
 from __future__ import annotations
 
@@ -30,22 +33,30 @@ class Verdict(NamedTuple):
         return is_accepted(self.stratum)
 
 
-def verdicts(rows: Iterable[ScoreRow]) -> Iterator[Verdict]:
-    """Each row with its stratum, in order. Raises ``UsageError`` for rows without a metric."""
+def verdicts(rows: Iterable[ScoreRow], second: str | None = None) -> Iterator[Verdict]:
+    """Each row with its stratum, in order. Raises ``UsageError`` for rows without a metric, or the ``second`` part."""
     for _, group in groupby(rows, group_of):
         scored = [(row, part_score(row, metric_of(row))) for row in group]
         values = [score.value >= CORRECT for _, score in scored if score.value is not None]
         agreement = "" if len(values) < 2 else "uniform group" if len(set(values)) == 1 else "mixed group"
         for row, score in scored:
-            yield Verdict(row, score, "" if score.value is None else _name(score, agreement))
+            views = agreement, second and _view(second, part_score(row, second), score)
+            yield Verdict(row, score, "" if score.value is None else _name(score, *views))
 
 
-def _name(score: PartScore, agreement: str) -> str:
+def _view(name: str, second: PartScore, score: PartScore) -> str:
+    """Whether the second reader agrees with the metric; empty where either has no verdict."""
+    if second.value is None or score.value is None:
+        return ""
+    return f"{name} {'agrees' if (second.value >= CORRECT) == (score.value >= CORRECT) else 'disagrees'}"
+
+
+def _name(score: PartScore, *views: str | None) -> str:
     assert score.value is not None
     status = score.status if score.status != "scored" else ""
     # Answer verifiers and composites put where the verdict comes from first: "boxed: a different number".
     source = _SOURCE.match(score.explanation)
-    details = filter(None, (status, score.kind, source and source[1], agreement))
+    details = filter(None, (status, score.kind, source and source[1], *views))
     return ": ".join(filter(None, (ACCEPTED if score.value >= CORRECT else REJECTED, ", ".join(details))))
 
 

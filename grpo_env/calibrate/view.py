@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from grpo_env.plural import counted
 from grpo_env.results.compare.view import visible
@@ -13,17 +13,22 @@ from .rates import Calibration, Rate
 from .sample import LabelRow
 
 MAX_LENGTH = 160  # characters of the end of a completion
-NAME_WIDTH = 44
+NAME_WIDTH = 44  # at least
 
 
 def sample_lines(rows: Sequence[LabelRow]) -> Iterator[str]:
     """What was drawn: labels to give and completions, by stratum."""
     counts = Counter(row["stratum"] for row in rows)
     sizes = {row["stratum"]: row["stratum_size"] for row in rows}
-    yield f"{'stratum':{NAME_WIDTH}}{'completions':>12}{'to label':>10}"
+    width = _width(sizes)
+    yield f"{'stratum':{width}}{'completions':>12}{'to label':>10}"
     for name in sorted(sizes):
-        yield f"{visible(name):{NAME_WIDTH}}{sizes[name]:>12,}{counts[name]:>10,}"
-    yield f"{'':{NAME_WIDTH}}{sum(sizes.values()):>12,}{len(rows):>10,}"
+        yield f"{visible(name):{width}}{sizes[name]:>12,}{counts[name]:>10,}"
+    yield f"{'':{width}}{sum(sizes.values()):>12,}{len(rows):>10,}"
+
+
+def _width(names: Iterable[str]) -> int:
+    return max([NAME_WIDTH, *(len(visible(name)) for name in names)])
 
 
 def summary_lines(result: Calibration) -> Iterator[str]:
@@ -49,11 +54,12 @@ def summary_lines(result: Calibration) -> Iterator[str]:
             f"{negative:.1f} (false negatives) and {positive:.1f} (false positives)"
         )
     yield ""
-    yield f"{'stratum':{NAME_WIDTH}}{'completions':>12}{'labeled':>9}{'wrong':>7}{'rate':>8}  95% interval"
+    width = _width(stratum.name for stratum in result.strata)
+    yield f"{'stratum':{width}}{'completions':>12}{'labeled':>9}{'wrong':>7}{'rate':>8}  95% interval"
     for stratum in sorted(result.strata, key=lambda stratum: -(stratum.rate.value or 0.0) * stratum.size):
         rate = stratum.rate
         yield (
-            f"{visible(stratum.name):{NAME_WIDTH}}{stratum.size:>12,}{rate.count:>9,}{rate.errors:>7,}"
+            f"{visible(stratum.name):{width}}{stratum.size:>12,}{rate.count:>9,}{rate.errors:>7,}"
             f"{_percent(rate.value):>8}  {_interval(rate)}"
         )
 

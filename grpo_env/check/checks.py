@@ -13,14 +13,14 @@ from grpo_env.errors import UsageError
 from grpo_env.plural import counted
 from grpo_env.scoring_process import score_in_process
 from grpo_env.taskfile.dataset import SplitRows
-from grpo_env.taskfile.doubtful_golds import doubtful
+from grpo_env.taskfile.doubtful_golds import doubtful, undecided_dates
 from grpo_env.taskfile.schema import CaseSpec, Split
 from grpo_env.taskfile.task import Task
 
 from .data import columns, ids, lengths, overlap, repeated
 from .episodes import PLAYED, check_environment, metric_judges_turns
 from .findings import Finding, by_cause, error, short, warning
-from .gold_completion import gold_answer, prompt_text
+from .gold_completion import gold_answer, option, prompt_text
 from .gold_kinds import gold_kinds
 from .golds import check_golds
 from .templates import constant_answer, constant_prompt, gold_in_prompt, other_tags
@@ -113,6 +113,7 @@ def check(task: Task, model: str | None = None, limit: int | None = None) -> Che
 def _examples(task: Task, split: str, rows: SplitRows, result: CheckResult) -> Iterator[Example]:
     """The examples that can be scored; rows that cannot are added to the findings."""
     skip = task.spec.dataset.bad_gold == "skip"
+    unreadable = 0
     for number, where, row in zip(rows.numbers, rows.places, rows.rows, strict=True):
         try:
             example = task.example(row, f"{split}/{number}", "template", where)
@@ -122,6 +123,7 @@ def _examples(task: Task, split: str, rows: SplitRows, result: CheckResult) -> I
             result.findings.append(error("data", where, detail, "fix the row or the template"))
             continue
         if bad_gold is None:
+            unreadable += _is_only_text(task, example)
             yield example
             continue
         cause = bad_gold.replace(repr(example.answer), "it")
@@ -130,6 +132,15 @@ def _examples(task: Task, split: str, rows: SplitRows, result: CheckResult) -> I
         else:
             fix = "fix it, or skip such rows with dataset.bad_gold=skip"
             result.findings.append(error("data", where, bad_gold, fix, cause))
+    if unreadable:
+        what = f"{unreadable:,} of {len(rows.rows):,} gold answers are formulas that algebra cannot read"
+        result.facts[f"algebra {split}"] = f"{what}: only an answer of the same text could be scored"
+
+
+def _is_only_text(task: Task, example: Example) -> bool:
+    """Whether the metric cannot read a gold answer, but compares texts with it."""
+    only_text = getattr(task.metric_verifier, "only_text", None)
+    return only_text is not None and only_text(example) is not None
 
 
 def _check_data(
@@ -170,12 +181,17 @@ def _check_data(
         result.not_run["gold"] = "some rows have no gold answer that could be written out (dataset.answer)"
     else:
         unreadable = sum(len(split_rows.rows) for split_rows in rows.values()) - len(everything)
-        doubts = dict(doubtful(golds))
+        doubts = list(doubtful(golds, option(task.metric_verifier, "decimal", "point")))
         result.findings += [
-            warning("data", everything[index].name, f"the gold answer {golds[index]!r:.60} {why}", "fix it", why)
-            for index, why in doubts.items()
+            warning("data", everything[index].name, f"the gold answer {golds[index]!r:.60} {why}", fix, why)
+            for index, why, fix in doubts
         ]
-        facts, findings = gold_kinds(task, everything, golds, unreadable, doubts.keys())
+        if dates := undecided_dates(golds):
+            result.facts["dates"] = (
+                f"{len(dates):,} of {len(golds):,} gold answers are dates such as {dates[0]}, of which nothing says"
+                " whether the day or the month comes first: only the same numbers in the same order are right"
+            )
+        facts, findings = gold_kinds(task, everything, golds, unreadable, {index for index, _, _ in doubts})
         result.facts |= facts
         result.findings += findings
         result.findings += gold_in_prompt(task, everything, golds)

@@ -29,28 +29,28 @@ FREE_TEXT = 8  # words in the median answer, from which on answers are not compa
 
 SUITED: dict[str, tuple[str, ...]] = {
     "accuracy": tuple(NAMES),
-    "exact_text": ("words", "code", "choice"),
-    "text_similarity": ("words",),
+    "exact_text": ("text", "truth", "choice"),
+    "text_similarity": ("text",),
     "choice": ("choice",),
     "numeric": ("number",),
-    "json_answer": ("json",),
+    "math_verify": MATHEMATICS,
+    "json_answer": ("literal",),
 }
 """The kinds that a verifier of answers compares as they should be. Of other verifiers nothing is known."""
 COMPARED = {
-    "words": "words as text, ignoring case and outer punctuation",
+    "text": "texts without regard to case and outer punctuation",
+    "truth": "yes and no as words, perhaps with the reason behind them",
     "choice": "letters of options",
     "date": "dates as dates",
-    "time": "times as times of day",
-    "code": "codes as text",
-    "json": "JSON by value",
+    "literal": "JSON and Python literals by value",
 }
 """How ``accuracy`` compares gold answers that are no mathematics."""
+FREE = "first_of or appeal with a judge reads the rest"
 EXACT_TEXT = "if case and punctuation count"
 ALTERNATIVES: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "code": (EXACT_TEXT, "exact_text", {}),
-    "words": (EXACT_TEXT, "exact_text", {}),
-    "text": ("for partial credit", "text_similarity", {"metric": "rougeL"}),
-    "json": ("for the fraction of correct fields", "json_answer", {"mode": "fields"}),
+    "text": (EXACT_TEXT, "exact_text", {}),
+    "long text": ("for partial credit", "text_similarity", {"metric": "rougeL"}),
+    "literal": ("for the fraction of correct fields", "json_answer", {"mode": "fields"}),
     "decimal": ("if rounded answers are correct, within one percent", "numeric", {"rel_tol": 0.01}),
 }
 """When another verifier than ``accuracy`` suits a kind better, its name and its options."""
@@ -86,6 +86,14 @@ class _Golds:
             lines.append(f"{counted(kind, len(rows))}: {' | '.join(texts)}")
         return "\n".join(lines)
 
+    def free_text(self, doubts: Set[int]) -> int:
+        """How many are texts, and neither codes (``3-1``, ``10:30``) nor doubtful."""
+        from grpo_env.verifiers.answers.kinds.codes import is_code
+        from grpo_env.verifiers.answers.kinds.text import plain
+
+        rows = (row for row in self.indices.get("text", ()) if row not in doubts)
+        return sum(not is_code(plain(self.texts[row])) for row in rows)
+
     def are_padded(self) -> bool:
         """Whether the gold answers that look out of place are all whole numbers with leading zeros."""
         return all(self.texts[row].strip().removeprefix("-").isdecimal() for row in self.odd)
@@ -95,8 +103,19 @@ class _Golds:
         return all(map(_LETTER.fullmatch, self.texts)) and len(set(self.texts)) <= LETTERS
 
     def are_lists(self) -> bool:
-        """Whether all of them are lists in JSON."""
-        return all(text.strip().startswith("[") for text in self.texts)
+        """Whether all of them are lists of texts or numbers in JSON."""
+        from grpo_env.verifiers.answers.kinds.json_value import text_list
+
+        return all(map(text_list, self.texts))
+
+    def are_json(self) -> bool:
+        """Whether all of them are JSON, and not literals of Python."""
+        from grpo_env.verifiers.answers.kinds.json_value import JsonError, parse_json
+
+        try:
+            return bool(list(map(parse_json, self.texts)))
+        except JsonError:
+            return False
 
     def have_decimals(self) -> bool:
         """Whether most of them have digits after a decimal point."""
@@ -111,11 +130,11 @@ def gold_kinds(
     ``unreadable`` is the number of rows without a usable gold answer, which are not among the examples.
     ``doubts`` are the indices of those of which there is a finding already.
     """
-    from grpo_env.verifiers.answers.kinds import kind_of
+    from grpo_env.verifiers.answers.gold import kind_of_gold
 
     indices: dict[str, list[int]] = defaultdict(list)
     for index, text in enumerate(texts):
-        indices[kind_of(text)].append(index)
+        indices[kind_of_gold(text)].append(index)
     golds = _Golds(texts, dict(sorted(indices.items(), key=lambda item: -len(item[1]))))
     name, spec = _metric(task.spec.verifiers, task.metric)
     used = spec.use or name
@@ -123,6 +142,8 @@ def gold_kinds(
     if advice := _advice(used, name, spec, golds):
         facts["advice"] = advice
     decided = used != "accuracy" or _option(spec, "kind") is not None
+    if not decided and (free := golds.free_text(doubts)):
+        facts["text"] = f"{free:,} of {len(texts):,} gold answers are free text: they are compared as text; {FREE}"
     odd = [row for row in golds.odd if row not in doubts]
     return facts, [] if decided or not odd else [_out_of_place(golds, examples, odd)]
 
@@ -141,7 +162,7 @@ def _out_of_place(golds: _Golds, examples: Sequence[Example], rows: Sequence[int
     others = PLURALS[main or "formula"]
     if golds.are_padded():
         number = golds.texts[rows[0]].strip().lstrip("-0") or "0"
-        fix = f"a leading zero makes a code, for which {number} is wrong; see the advice"
+        fix = f"a leading zero makes a text, for which {number} is wrong; see the advice"
     else:
         fix = f"they are not compared as {others}; fix those that should be"
     return warning("kinds", "gold answers", f"{counts} among {others}: {listed}{more}", fix)
@@ -172,10 +193,12 @@ def _advice_for_accuracy(main: str, name: str, spec: VerifierSpec, golds: _Golds
         return f"accuracy compares numbers exactly; {_alternative('decimal', spec)}"
     if main in MATHEMATICS or golds.counts[main] < MOST * len(golds.texts):
         return None
-    if main == "words" and median(len(golds.texts[row].split()) for row in golds.indices[main]) >= FREE_TEXT:
-        return f"accuracy needs every word of such long answers; {_alternative('text', spec)}"
+    if main == "text" and median(len(golds.texts[row].split()) for row in golds.indices[main]) >= FREE_TEXT:
+        return f"accuracy needs every word of such long answers; {_alternative('long text', spec)}"
     advice = f"accuracy compares {COMPARED[main]}; kind: {main} refuses gold answers that are none:\n  {fixed}"
-    if main == "json" and golds.are_lists():
+    if main == "literal" and not golds.are_json():
+        return advice
+    if main == "literal" and golds.are_lists():
         return (
             f"{advice}\nif each item of a list is a right answer:\n  {_line(name, _options(spec) | {'golds': 'any'})}"
         )

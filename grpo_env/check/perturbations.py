@@ -6,12 +6,13 @@ only where nobody could accept the result: 6/13/2020 is not made of 13/6/2020, n
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from grpo_env.core import Verifier
 
@@ -108,7 +109,7 @@ def _plainly_differs(a: str, b: str, is_tolerant: bool) -> bool:
     if kind == "date":
         years = [re.findall(r"\d{4}", text) for text in (a, b)]
         return years[0] != years[1] and all(years)
-    return kind in ("words", "choice", "code", "json")
+    return kind in ("text", "choice", "truth", "literal")
 
 
 def tolerances(verifiers: Iterable[Verifier]) -> frozenset[str]:
@@ -146,11 +147,14 @@ def perturbations(
 def changes(gold: str, tolerates: Set[str] = frozenset()) -> Iterator[tuple[str, str]]:
     """Name and text of each change of a gold answer alone, by its kind."""
     from grpo_env.verifiers.answers.kinds import kind_of
+    from grpo_env.verifiers.answers.kinds.codes import is_code
+    from grpo_env.verifiers.answers.kinds.text import plain
 
     gold = gold.strip()
     kind = "choice" if "text" in tolerates else kind_of(gold)
+    is_text = kind == "text" and not is_code(plain(gold))
     previous = set()
-    for name, change in CHANGES[kind]:
+    for name, change in CHANGES["words" if is_text else kind]:
         text = change(gold)
         if text is None or text in previous or not (differs(text, gold) or change is _zeros_removed):
             continue
@@ -296,10 +300,20 @@ def _zeros_removed(gold: str) -> str | None:
     return re.sub(r"(?<!\d)0+(?=\d)", "", gold, count=1) if re.fullmatch(r"-?0\d+", gold) else None
 
 
+def _opposite(gold: str) -> str:
+    """``No`` becomes ``Yes``."""
+    opposites = {"yes": "no", "no": "yes", "true": "false", "false": "true"}
+    return re.sub("yes|no|true|false", lambda word: _in_case_of(word[0], opposites[word[0].lower()]), gold, flags=re.I)
+
+
+def _in_case_of(word: str, other: str) -> str:
+    return other.upper() if word.isupper() else other.capitalize() if word[0].isupper() else other
+
+
 def _value_changed(gold: str) -> str | None:
-    """The first number, text or truth value in JSON changed."""
-    value = _json(gold)
-    return None if value is None else json.dumps(_with_another_leaf(value)[0], ensure_ascii=False)
+    """The first number, text or truth value in a literal changed."""
+    value = _literal(gold)
+    return None if value is None else _written(_with_another_leaf(value)[0], gold)
 
 
 def _with_another_leaf(value: Any) -> tuple[Any, bool]:
@@ -318,43 +332,52 @@ def _with_another_leaf(value: Any) -> tuple[Any, bool]:
 
 
 def _key_dropped(gold: str) -> str | None:
-    """The last key of a JSON object, or the last element of an array, removed."""
-    value = _json(gold)
+    """The last key of an object, or the last element of an array, removed."""
+    value = _literal(gold)
     if not value:
         return None
     shorter = value[:-1] if isinstance(value, list) else {key: value[key] for key in list(value)[:-1]}
-    return json.dumps(shorter, ensure_ascii=False)
+    return _written(shorter, gold)
 
 
-def _json(gold: str) -> dict[str, Any] | list[Any] | None:
-    try:
-        value = json.loads(gold)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict | list) else None
+def _literal(gold: str) -> dict[str, Any] | list[Any] | None:
+    """The object or array that a literal of JSON or Python is."""
+    for read in (json.loads, ast.literal_eval):
+        try:
+            value = read(gold)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+        return value if isinstance(value, dict | list) else None
+    return None
+
+
+def _written(value: Any, gold: str) -> str:
+    """A value in the notation of the gold answer: JSON, or Python's."""
+    return repr(value) if "'" in gold and '"' not in gold else json.dumps(value, ensure_ascii=False, default=repr)
 
 
 _MATHEMATICS = (("a number changed", _number_changed), ("the sign changed", _sign_changed))
-CHANGES: dict[Kind, tuple[tuple[str, Change], ...]] = {
+CHANGES: dict[Kind | Literal["words"], tuple[tuple[str, Change], ...]] = {
     "number": _MATHEMATICS,
     "formula": _MATHEMATICS,
     "set": (("a number changed", _element_changed),),
     "tuple": (*_MATHEMATICS, ("the order reversed", _order_reversed)),
     "words": (("a number changed", _number_changed), ("a word changed", _word_changed)),
     "choice": (("another letter", _letter_changed),),
+    "truth": (("the opposite", _opposite),),
     "date": (
         ("another year", _another_year),
         ("day and month swapped", _day_and_month_swapped),
         ("another day", _another_day),
     ),
-    "time": (("a digit changed", _digit_changed), ("am and pm swapped", _halves_swapped)),
-    "code": (
+    "text": (  # of codes and times of day
         ("a digit changed", _digit_changed),
+        ("am and pm swapped", _halves_swapped),
         ("parts swapped", _parts_swapped),
         ("letters reordered", _letters_reordered),
         ("the last sign changed", _last_sign_changed),
         ("leading zeros removed", _zeros_removed),
     ),
-    "json": (("a value changed", _value_changed), ("a key dropped", _key_dropped)),
+    "literal": (("a value changed", _value_changed), ("a key dropped", _key_dropped)),
 }
 """The changes of each kind of gold answer: a name, which reports and hacks use, and what makes the text."""

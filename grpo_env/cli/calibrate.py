@@ -50,6 +50,10 @@ def calibrate(
     group: Annotated[
         str | None, typer.Option(help="Column, path or template; adjacent rows with equal values are one group.")
     ] = None,
+    second: Annotated[
+        str | None,
+        typer.Option(metavar="PART", help="Another part of the scores: strata also tell where it disagrees."),
+    ] = None,
     split: Split = "eval",
     workers: Annotated[int, typer.Option(min=0, help="Number of processes for scoring; 0 for one per core.")] = 0,
     show: Annotated[int, typer.Option(min=0, help="Number of wrong verdicts to print.")] = 10,
@@ -76,7 +80,7 @@ def calibrate(
         fields = Fields(tuple(completion or ()), answer, id, tuple(label or ()), group)
         options = Options(fields, split=split)  # type: ignore[arg-type]
         again = f"grpo_env calibrate {loaded.command_line_name} {out}{repeated(overrides, verifiers)} --ask"
-        _from_completions(loaded, paths, options, workers, out, size, seed, ask, show, as_json, again)
+        _from_completions(loaded, paths, options, workers, out, size, seed, second, ask, show, as_json, again)
 
 
 def _from_completions(
@@ -87,6 +91,7 @@ def _from_completions(
     out: Path | None,
     size: int,
     seed: int,
+    second: str | None,
     ask: bool,
     show: int,
     as_json: bool,
@@ -125,13 +130,13 @@ def _from_completions(
                     soft_wrap=True,
                 )
         if out is None:
-            rows, unscored = labeled_rows(scores)
+            rows, unscored = labeled_rows(scores, second)
             if all(row["label"] is None for row in rows):
                 raise UsageError("there are no labels: name their column with --label, or draw a sample with --out")
             _report(task, rows, show, as_json, unscored)
             return
         with new_rows(out) as write:
-            rows = draw(scores, size, seed)
+            rows = draw(scores, size, seed, second)
             for row in rows:
                 write(row)
     if ask:

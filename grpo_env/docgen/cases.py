@@ -14,13 +14,14 @@ def failed_cases(name: str) -> Iterator[str]:
     """A line for each case of the verifier called ``name`` whose value differs from the documented one."""
     for index, case in enumerate(find(name).cases):
         expected = case.value if isinstance(case.value, tuple) else (case.value,)
-        scores = _score_case(name, case)
+        scores = scores_of(name, case)
         if len(scores) != len(expected) or not all(map(_same, expected, scores)):
             actual = "; ".join(f"{score.value} [{score.status}] {score.explanation}" for score in scores)
             yield f"{name}: case {index} ({case.why}): expected {case.value}, but got {actual}"
 
 
-def _score_case(name: str, case: Case) -> Sequence[Score]:
+def scores_of(name: str, case: Case) -> Sequence[Score]:
+    """The scores of a case of the verifier called ``name``, one for each completion."""
     texts: Sequence[str | Completion] = case.completion if isinstance(case.completion, tuple) else (case.completion,)
     completions = [text if isinstance(text, Completion) else Completion(text) for text in texts]
     verifier = make_verifier(name, case.options, f"a case of {name}")

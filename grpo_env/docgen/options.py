@@ -78,7 +78,7 @@ def _type_name(hint: Any) -> str:
     if get_origin(hint) is Literal:
         return " or ".join(map(str, arguments))
     if get_origin(hint) in (Union, UnionType):
-        return " or ".join(map(_type_name, arguments))
+        return " or ".join(dict.fromkeys(" or ".join(map(_type_name, arguments)).split(" or ")))
     if get_origin(hint) is tuple:
         return f"list: {_type_name(arguments[0])}"
     if get_origin(hint) is not None or is_dataclass(hint) or (isinstance(hint, type) and issubclass(hint, BaseModel)):

@@ -122,6 +122,7 @@ def _score(total: Score, part: str) -> InspectScore:
         "metadata": {
             "status": score.status,
             **({"kind": score.kind} if score.kind else {}),
+            **({"rule": _valid(score.rule)} if score.rule else {}),
             "steps": [[step.start, step.end, step.value] for step in total.steps],
             **{part.name: part.value for part in total.walk()},
         },

@@ -28,6 +28,7 @@ class PartScore(NamedTuple):
     gold: str | None = None
     kind: str | None = None
     explanation: str = ""
+    rule: str = ""
     steps: Sequence[Mapping[str, Any]] = ()
     """As in the file."""
 
@@ -43,7 +44,7 @@ def named_scores(row: ScoreRow) -> dict[str, PartScore]:
 
 def total_score(row: ScoreRow) -> PartScore:
     """The total, which has no weight. Raises ``UsageError``."""
-    fields = {key: row.get(key) for key in ("status", "explanation", "steps")}
+    fields = {key: row.get(key) for key in ("status", "explanation", "rule", "steps")}
     return _part_score(row, {"value": row["total"], **fields})
 
 
@@ -113,6 +114,7 @@ def _part_score(row: ScoreRow, fields: Mapping[str, Any]) -> PartScore:
         fields.get("gold"),
         fields.get("kind"),
         fields.get("explanation") or "",
+        fields.get("rule") or "",
         fields.get("steps") or (),
     )
 

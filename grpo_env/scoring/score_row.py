@@ -77,6 +77,7 @@ def score_fields(score: Score) -> dict[str, Any]:
         "total": score.value,
         "status": score.status,
         "explanation": score.explanation,
+        **({"rule": score.rule} if score.rule else {}),
         "parts": {part.name: part_fields(part) for part in score.parts},
         "steps": [vars(step) for step in score.steps],
         "seconds": round(score.seconds, 6),
@@ -96,6 +97,8 @@ def part_fields(score: Score) -> dict[str, Any]:
         "kind": score.kind,
         "explanation": score.explanation,
     }
+    if score.rule:
+        part["rule"] = score.rule
     if score.steps:
         part["steps"] = [vars(step) for step in score.steps]
     if score.parts:
@@ -117,7 +120,7 @@ def arrow_schema(tasks: Sequence[Task], *, text_prompts: bool = False) -> Any:
 
     def part(specs: Sequence[VerifierSpec]) -> Any:
         columns = [(name, pa.float64()) for name in ("value", "weight", "weighted", "process")]
-        columns += [(name, pa.string()) for name in ("status", "answer", "gold", "kind", "explanation")]
+        columns += [(name, pa.string()) for name in ("status", "answer", "gold", "kind", "explanation", "rule")]
         columns += [("steps", pa.list_(step))]
         nested = [spec.of for spec in specs if spec.of]
         return pa.struct(columns + ([("parts", parts(nested))] if nested else []))
@@ -145,6 +148,7 @@ def arrow_schema(tasks: Sequence[Task], *, text_prompts: bool = False) -> Any:
             ("total", pa.float64()),
             ("status", pa.string()),
             ("explanation", pa.string()),
+            ("rule", pa.string()),
             ("parts", parts([task.spec.verifiers for task in tasks])),
             ("steps", pa.list_(step)),
             ("seconds", pa.float64()),

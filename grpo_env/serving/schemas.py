@@ -88,6 +88,7 @@ class Part(BaseModel):
     gold: str | None = Field(description="The gold answer it was compared with.")
     kind: str | None = Field(description="What the gold answer is: a number, a date, a code, ….")
     explanation: str
+    rule: str = Field(description="What decided the verdict; empty where a verifier has a single rule.")
     parts: list[Part]
     steps: list[Step]
     seconds: float

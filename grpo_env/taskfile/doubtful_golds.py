@@ -10,21 +10,39 @@ from collections.abc import Iterator, Sequence
 _MISSING = frozenset(("n/a", "na", "nan", "null", "none", "nil", "missing", "unknown", "tbd", "tba", "todo"))
 _SIGNS = re.compile(r"[-\u2013\u2014?.]+|#(?:n/a|ref!|value!|div/0!|name\?|null!|num!)")
 MOST = 0.2  # of the gold answers: what is more frequent is a class of its own, or the way in which numbers are written
-_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d\d?", re.ASCII)  # 1,234 is read as a number
+_NUMBER = r"[^\d.,+()\[\]{}\\-]*[-+]?(?:%s)[^\d.,()\[\]{}\\]*"  # perhaps with a unit
+_MAY_HAVE_COMMA = re.compile(_NUMBER % r"\d+,(?:\d\d?|\d{4,})", re.ASCII)  # 3,75 or a list; 1,234 is a number
+_HAS_COMMA = re.compile(_NUMBER % r"\d{1,3}(?:\.\d{3})+,\d+", re.ASCII)  # 1.234,56
+_HAS_POINT = re.compile(_NUMBER % r"\d{1,3}(?:,\d{3})+\.\d+|\d*\.(?:\d\d?|\d{4,})", re.ASCII)  # 3.75
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?|\d\d?([/.])\d\d?\1\d{4}", re.ASCII)
+_SET_COMMA = "if it is one number, write decimal: comma in the options of accuracy"
 
 
-def doubtful(golds: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """The indices of gold answers that look wrong, and why."""
-    from grpo_env.verifiers.answers.times.dates import read_date
+def doubtful(golds: Sequence[str], decimal: str = "point") -> Iterator[tuple[int, str, str]]:
+    """The indices of gold answers that look wrong, why, and what to do. ``decimal`` is how numbers are read."""
+    from grpo_env.verifiers.answers.kinds.date import read_date
 
     counts = Counter(gold.strip().casefold() for gold in golds)
-    with_comma = sum(_DECIMAL_COMMA.fullmatch(gold.strip()) is not None for gold in golds)
+    commas = {index for index, gold in enumerate(golds) if _HAS_COMMA.fullmatch(gold.strip())}
+    possible = {index for index, gold in enumerate(golds) if _MAY_HAVE_COMMA.fullmatch(gold.strip())}
+    if decimal == "comma" or commas or len(possible) > MOST * len(golds):
+        commas |= possible
+    points = {index for index, gold in enumerate(golds) if _HAS_POINT.fullmatch(gold.strip())} if commas else set()
+    mixed = "; others have decimal points" if points else ""
     for index, gold in enumerate(golds):
         text = gold.strip().casefold()
         if (text in _MISSING or _SIGNS.fullmatch(text)) and counts[text] <= max(1, MOST * len(golds)):
-            yield index, "looks like a missing answer"
+            yield index, "looks like a missing answer", "fix it"
         elif _DATE.fullmatch(text) and read_date(text) is None:
-            yield index, "is no date of the calendar"
-        elif with_comma > MOST * len(golds) and _DECIMAL_COMMA.fullmatch(text):
-            yield index, "is read as two numbers, not as one with a decimal comma"
+            yield index, "is no date of the calendar", "fix it"
+        elif decimal == "point" and index in commas:
+            yield index, f"is read as two numbers, not as one with a decimal comma{mixed}", _SET_COMMA
+        elif decimal == "comma" and index in points:
+            yield index, "has a decimal point where decimal: comma is set", "write it with a comma"
+
+
+def undecided_dates(golds: Sequence[str]) -> list[str]:
+    """The dates of which nothing says whether the day or the month comes first: ``5/6/2024``."""
+    from grpo_env.verifiers.answers.kinds.date import read_date
+
+    return [gold for gold in golds if (date := read_date(gold.strip())) and date.numbers]

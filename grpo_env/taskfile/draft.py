@@ -55,7 +55,7 @@ def draft_task(file: Path, data: Path, question: str | None = None, answer: str 
     template, golds = _final_answers(answer, golds)
     kinds = _kinds(golds)
     counts = Counter(filter(None, kinds))
-    doubts = dict(doubtful(golds))
+    doubts = {index: why for index, why, _ in doubtful(golds)}
     is_number = main_kind(counts) == "number" and _are_numbers(golds, kinds, doubts)
     unreadable = {row for row, kind in enumerate(kinds) if kind is None}
     unusable = len(unreadable | doubts.keys() if is_number else unreadable)

@@ -1,4 +1,4 @@
-"""The kinds of gold answers (numbers, dates, codes, ...) that a data set has, and those that look out of place."""
+"""The kinds of gold answers (numbers, dates, texts, ...) that a data set has, and those that look out of place."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from grpo_env.core import Completion, Example, score_one
 from .task import Task
 
 MATHEMATICS = ("number", "formula", "set", "tuple")
-ALWAYS_ODD = ("code", "date", "json")
+ALWAYS_ODD = ("date", "literal")
 USUAL_BESIDE = {
-    "formula": ("words", "choice", "time"),
+    "formula": ("text", "choice", "truth"),
     "choice": ("set",),
-    "words": ("number", "choice", "date", "time", "code", "json"),
+    "text": ("number", "choice", "date", "truth", "literal"),
 }
 """Kinds that data sets have beside their main kind."""
 USUAL = 0.2  # if other kinds are this fraction of the rows or more, they are taken to be meant
-STRAY = 0.05  # the same for formulas among words
+STRAY = 0.05  # the same for formulas among texts
 FORMULAS = 0.02  # with a smaller fraction of other mathematics, a data set is one of numbers
 
 NAMES: dict[str, tuple[str, str]] = {
@@ -26,14 +26,13 @@ NAMES: dict[str, tuple[str, str]] = {
     "formula": ("formula", "formulas"),
     "set": ("set or interval", "sets or intervals"),
     "tuple": ("tuple", "tuples"),
-    "words": ("answer in words", "answers in words"),
+    "text": ("text", "texts"),
+    "truth": ("yes or no", "yes or no"),
     "choice": ("choice letter", "choice letters"),
     "date": ("date", "dates"),
-    "time": ("time", "times"),
-    "code": ("code", "codes"),
-    "json": ("JSON value", "JSON values"),
+    "literal": ("JSON or Python literal", "JSON or Python literals"),
 }
-PLURALS = {kind: plural for kind, (_, plural) in NAMES.items()} | {"formula": "mathematics", "words": "words"}
+PLURALS = {kind: plural for kind, (_, plural) in NAMES.items()} | {"formula": "mathematics"}
 
 
 def counted(kind: str, count: int) -> str:
@@ -56,8 +55,7 @@ def main_kind(counts: Mapping[str, int]) -> str | None:
 def odd_kinds(counts: Mapping[str, int]) -> list[str]:
     """The kinds that are too rare, or too different from the main kind, to be taken as meant.
 
-    Codes, dates and JSON always are, except among words: 007 among numbers is a code, for which 7 is wrong. Without a
-    main kind there are none.
+    Dates and literals always are, except among texts. Without a main kind there are none.
     """
     main, total = main_kind(counts), sum(counts.values())
     if main is None:
@@ -65,7 +63,7 @@ def odd_kinds(counts: Mapping[str, int]) -> list[str]:
     usual = {main, *(MATHEMATICS if main in MATHEMATICS else ()), *USUAL_BESIDE.get(main, ())}
     others = [kind for kind, count in counts.items() if count and kind not in usual]
     rare = [kind for kind in others if kind not in ALWAYS_ODD]
-    limit = STRAY if main == "words" else USUAL
+    limit = STRAY if main == "text" else USUAL
     if sum(counts[kind] for kind in rare) >= limit * total:
         rare = []
     return [kind for kind in others if kind in ALWAYS_ODD or kind in rare]

@@ -230,6 +230,8 @@ class Task:
                 verifier["use"] = locate(use, self.folder)
             elif (found := home(use)) != use:
                 verifier["use"] = found
+            if ".py:" in str(verifier.get("kind")):
+                verifier["kind"] = locate(verifier["kind"], self.folder)
         return data
 
 
@@ -472,6 +474,8 @@ def _verifier(name: str, spec: VerifierSpec, format: Format, source: str, folder
         options["deadline"] = spec.deadline
     if "format" in known:
         options.setdefault("format", format)
+    if ".py:" in str(options.get("kind")) and not is_safe_mode():  # of accuracy
+        options["kind"] = locate(options["kind"], folder)
     if any(is_template(value) for name, value in options.items() if name in known):
         return RowOptions(cls, options, format, source, tuple(at))
     return build_verifier(cls, options, source, at)

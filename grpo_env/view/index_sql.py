@@ -32,7 +32,7 @@ KEYS = {
     "tokens": "num_tokens",
     "given_advantage": "advantage",
 }
-PART_KEYS = ("value", "weighted", "status", "answer", "gold", "kind")
+PART_KEYS = ("value", "weighted", "status", "answer", "gold", "kind", "rule")
 MAX_NAME = 300  # characters kept of an id, an answer, a gold answer; of a longer id also its hash
 MACROS = (
     "CREATE OR REPLACE MACRO number(x) AS CASE WHEN isfinite(TRY_CAST(x AS DOUBLE)) THEN TRY_CAST(x AS DOUBLE) END",
@@ -57,7 +57,7 @@ def texts_sql(kind: str, parts: int) -> str:
     """Selects from a file (``jsonl``, ``parquet``) or one ``line`` of it: numbers, names and the text of each row.
 
     The parameters are ``source``, ``paths`` and ``leaves`` (the last segments of the names of the parts), and for a
-    line its number ``n``. The part of the metric gives ``verdict``, ``answer``, ``gold`` and ``kind``.
+    line its number ``n``. The part of the metric gives ``verdict``, ``answer``, ``gold``, ``kind`` and ``rule``.
     """
     json = {
         "jsonl": "SELECT json FROM read_ndjson_objects($source, ignore_errors=true, "
@@ -75,6 +75,7 @@ def texts_sql(kind: str, parts: int) -> str:
     columns += [
         f"left({metric.format(PART_KEYS.index(key))}, {MAX_NAME}) AS {key}" for key in ("answer", "gold", "kind")
     ]
+    columns.append(f"nullif(left({metric.format(PART_KEYS.index('rule'))}, {MAX_NAME}), '') AS rule")
     statuses = ["v[9]"]
     for part in range(parts):
         at = first + part * len(PART_KEYS)

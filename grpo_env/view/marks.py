@@ -24,8 +24,8 @@ MARKERS = {
     "answer_tag": r"<answer>\s{0,20}",
     "boxed": r"\\f?boxed\s{0,5}\{?\s{0,5}",
     "hashes": r"#{4,6}[^\S\n]{0,9}",
-    "a_line": r"^[ \t*]{0,9}\w{1,20}[ \t*]{0,3}:[ \t*]{0,9}",
-    "phrase": r"\b(?:answer|result|option|solution|choice)\b[^\n]{0,60}?",
+    "json": r"\"\w{1,20}\"\s{0,9}:\s{0,9}\"?",
+    "phrase": r"(?:\b(?:answer|option|choice)\b[^\n]{0,60}?|^[ \t*]{0,9}A(?:ns)?[ \t*]{0,3}:[ \t*]{0,9})",
 }
 
 

@@ -61,6 +61,7 @@ def list_page(store: Store, number: int, selection: Selection) -> dict[str, Any]
         "found": found,
         "last": last,
         "choices": queries.choices(store, table),
+        "rules": queries.rules(store, table, selection),
         "numbers": {name: NUMBERS[name][1] if name in NUMBERS else name for name in number_names(table.parts)},
         "meanings": MEANINGS,
         "top_parts": [(place, name) for place, name in enumerate(table.parts) if "." not in name],

@@ -88,6 +88,16 @@ def choices(store: Store, table: Table) -> dict[str, list[str]]:
     }
 
 
+def rules(store: Store, table: Table, selection: Selection) -> list[Row]:
+    """The rules of the metric in a selection, the most frequent first, with how many rows each accepts and refuses."""
+    where, parameters = _where(store, table, selection)
+    return store.query(
+        "SELECT rule, count(*) FILTER (WHERE verdict >= 1) AS accepted, count(*) FILTER (WHERE verdict < 1) AS refused "
+        f"FROM rows_{table.tag} WHERE {where} AND rule IS NOT NULL GROUP BY rule ORDER BY count(*) DESC, rule LIMIT ?",
+        [*parameters, MAX_CHOICES],
+    )
+
+
 def _where(store: Store, table: Table, selection: Selection) -> tuple[str, list[Any]]:
     hits = store.search(table, selection.q) if selection.q else None
     return selection.where(table.parts, hits)

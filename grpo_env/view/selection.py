@@ -36,6 +36,7 @@ CHOICES: dict[str, dict[str, str]] = {  # filters with fixed values: SQL without
 NAMES = {  # filters with values from the file: a condition with one parameter, and an expression for their values
     "status": ("list_contains(statuses, ?)", "unnest(statuses)"),
     "kind": ("kind = ?", "kind"),
+    "rule": ("rule = ?", "rule"),
     "finish": ("finish = ?", "finish"),
     "task": ("task = ?", "task"),
 }

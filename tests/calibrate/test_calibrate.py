@@ -91,6 +91,21 @@ def test_scores_are_not_scored_again(completions: Path, tmp_path: Path) -> None:
     assert (tmp_path / "labels.jsonl").exists()
 
 
+def test_math_verify_as_a_second_reader(completions: Path, tmp_path: Path) -> None:
+    """It finds no answer in ``five``, which ``accuracy`` accepts."""
+    options = {"use": "math_verify", "extraction": "any", "weight": "0"}
+    keys = ("metric=accuracy", *(f"verifiers.second.{key}={value}" for key, value in options.items()))
+    lines = run(completions, *keys, "--label", "ok", "--second", "second", cwd=tmp_path).stdout.splitlines()
+    for end in ("agrees", "disagrees"):
+        (line,) = [line for line in lines if line.startswith("accepted: ") and f", second {end} " in line]
+        assert line.split()[-7:-4] == ["4", "4", "0"]  # completions, labeled, wrong
+    run(completions, *keys, "--second", "second", "--out", "labels.jsonl", cwd=tmp_path)
+    rows = [json.loads(line) for line in (tmp_path / "labels.jsonl").read_text().splitlines()]
+    disagreed = [row for row in rows if row["stratum"].endswith("second disagrees")]
+    assert disagreed
+    assert all("five" in row["text"] for row in disagreed)
+
+
 def test_wrong_usage(completions: Path, tmp_path: Path) -> None:
     (tmp_path / "taken.jsonl").write_text("mine\n")
     scores, other = tmp_path / "scores.jsonl", tmp_path / "other.jsonl"

@@ -19,7 +19,7 @@ from grpo_env.errors import UsageError
 def score_row(number: int, value: float | None = 1.0, group: str | None = None, **changes: object) -> dict:
     """A row as ``grpo_env score`` writes it."""
     metric = {"value": value, "status": "scored" if value is not None else "error", "answer": "4", "gold": "5"}
-    metric |= {"kind": "number", "explanation": "boxed: a different number"}
+    metric |= {"kind": "number", "explanation": "boxed: a different number", "rule": "number"}
     row = {
         "id": str(number),
         "completion": 0,
@@ -104,7 +104,7 @@ def test_a_sample_is_the_same_for_the_same_seed_and_has_what_a_labeler_needs(tmp
     assert row | {"id": "", "verdict": None, "stratum": "", "stratum_size": 0, "text": "", "group": ""} == {
         "id": "", "completion": 0, "group": "", "task": "t", "metric": "m", "problem": "what?", "text": "",
         "answer": "4", "gold": "5", "verdict": None, "status": "scored", "kind": "number",
-        "explanation": "boxed: a different number", "stratum": "", "stratum_size": 0, "label": None,
+        "explanation": "boxed: a different number", "rule": "number", "stratum": "", "stratum_size": 0, "label": None,
     }  # fmt: skip
     assert row["text"] == f"text {row['id']}"
 
@@ -154,3 +154,25 @@ def test_labels_of_a_file_of_scores(tmp_path) -> None:
     assert (
         [is_accepted(row["stratum"]) for row in labeled] == [row["verdict"] for row in labeled] == [True, False, False]
     )
+
+
+def test_strata_tell_where_a_second_reader_disagrees(tmp_path: Path) -> None:
+    rows = [score_row(number, float(number % 2)) for number in range(6)]
+    for row, value in zip(rows, (0.0, 1.0, 1.0, 0.0, None, None), strict=True):
+        row["parts"]["second"] = {"value": value, "status": "scored" if value is not None else "bad_gold"}
+    accepted, rejected = "accepted: number, boxed", "rejected: number, boxed"
+    assert [verdict.stratum for verdict in verdicts(rows, "second")] == [
+        f"{rejected}, second agrees",
+        f"{accepted}, second agrees",
+        f"{rejected}, second disagrees",
+        f"{accepted}, second disagrees",
+        rejected,  # the second reader has no verdict
+        accepted,
+    ]
+    path = write(tmp_path / "scores.jsonl", rows)
+    assert {row["stratum"] for row in draw(path, 60, second="second")} == {
+        verdict.stratum for verdict in verdicts(rows, "second")
+    }
+    assert {row["stratum"] for row in draw(path, 60)} == {accepted, rejected}
+    with pytest.raises(UsageError, match="no part is called 'secnd'"):
+        draw(path, 10, second="secnd")

@@ -82,11 +82,11 @@ def test_rows_that_are_no_dates_are_named(tmp_path):
     result = check(make_task(tmp_path, golds))
     assert result.facts["kinds"].splitlines() == [
         "58 dates: 2023-11-03 | 2023-12-10 | 2024-01-16",
-        "2 answers in words: unknown | see the appendix",
+        "2 texts: unknown | see the appendix",
     ]
     (finding,) = kinds_findings(result)
     assert finding.severity == "warning"
-    assert "1 answer in words among dates: 'see the appendix' (rows.jsonl, line 60)" in finding.what
+    assert "1 text among dates: 'see the appendix' (rows.jsonl, line 60)" in finding.what
     (missing,) = [finding for finding in result.findings if finding.check == "data"]
     assert str(missing) == (
         "warning: data: rows.jsonl, line 59: the gold answer 'unknown' looks like a missing answer; fix it"
@@ -111,7 +111,7 @@ def test_numbers_with_leading_zeros_among_numbers_get_the_kind_number(tmp_path):
     golds = [*map(str, range(100, 120)), "007", "042"]
     result = check(make_task(tmp_path, golds))
     (finding,) = kinds_findings(result)
-    assert "2 codes among numbers: '007' (rows.jsonl, line 21), '042' (rows.jsonl, line 22)" in finding.what
+    assert "2 texts among numbers: '007' (rows.jsonl, line 21), '042' (rows.jsonl, line 22)" in finding.what
     assert "for which 7 is wrong" in finding.fix
     (line,) = pasted(result)
     task = make_task(tmp_path, golds, line)
@@ -123,21 +123,21 @@ def test_codes_among_numbers_are_named(tmp_path):
     result = check(make_task(tmp_path, [*map(str, range(30)), "3-1", "192.168.0.1"]))
     assert pasted(result) == [{"accuracy": {"weight": 1.0, "kind": "number"}}]
     (finding,) = kinds_findings(result)
-    assert "2 codes among numbers: '3-1' (rows.jsonl, line 31), '192.168.0.1' (rows.jsonl, line 32)" in finding.what
+    assert "2 texts among numbers: '3-1' (rows.jsonl, line 31), '192.168.0.1' (rows.jsonl, line 32)" in finding.what
     assert result.ok
 
 
 @pytest.mark.parametrize(
     ("golds", "lines"),
     [
-        (["TP53", "BRCA1", "EGFR2"], [{"accuracy": {"kind": "code"}}, {"exact_text": {}}]),
-        (["3:30 pm", "11:05 am", "6:45 pm"], [{"accuracy": {"kind": "time"}}]),
+        (["TP53", "BRCA1", "EGFR2"], [{"accuracy": {"kind": "text"}}, {"exact_text": {}}]),
+        (["yes", "no", "Yes"], [{"accuracy": {"kind": "truth"}}]),
         (["(A)", "(C)", "(B)"], [{"accuracy": {"kind": "choice"}}]),
         (["a", "c", "b"], [{"accuracy": {"kind": "choice"}}]),
-        (["blue whale", "red panda", "snow owl"], [{"accuracy": {"kind": "words"}}, {"exact_text": {}}]),
-        (['{"a": 1, "b": [2]}', '{"a": 2}', '{"b": true}'], [{"accuracy": {"kind": "json"}}]),
-        (["['5', '6']", "['a', 'b']", "['x']"], [{"accuracy": {"kind": "code"}}, {"exact_text": {}}]),  # no JSON
-        (['["5", "6"]', '["a", "b"]', '["x"]'], [{"accuracy": {"kind": "json"}}, {"accuracy": {"golds": "any"}}]),
+        (["blue whale", "red panda", "snow owl"], [{"accuracy": {"kind": "text"}}, {"exact_text": {}}]),
+        (['{"a": 1, "b": [2]}', '{"a": 2}', '{"b": true}'], [{"accuracy": {"kind": "literal"}}]),
+        (["['5', '6']", "['a', 'b']", "['x']"], [{"accuracy": {"kind": "literal"}}]),  # no JSON
+        (['["5", "6"]', '["a", "b"]', '["x"]'], [{"accuracy": {"kind": "literal"}}, {"accuracy": {"golds": "any"}}]),
         (["50.7", "3.14", "2", "6.022"], [{"numeric": {"rel_tol": 0.01}}]),
     ],
 )
@@ -211,16 +211,17 @@ def test_numbers_and_mathematics_need_no_advice(tmp_path):
     ("counts", "odd"),
     [
         ({"number": 100}, []),
-        ({"number": 97, "code": 3}, ["code"]),
-        ({"number": 70, "code": 30}, ["code"]),
-        ({"number": 95, "words": 5}, ["words"]),
-        ({"number": 75, "words": 25}, []),  # too many to be a mistake
-        ({"number": 80, "formula": 15, "words": 5}, []),  # as in MATH
+        ({"number": 97, "literal": 3}, ["literal"]),
+        ({"number": 70, "literal": 30}, ["literal"]),
+        ({"number": 95, "text": 5}, ["text"]),
+        ({"number": 75, "text": 25}, []),  # too many to be a mistake
+        ({"number": 80, "formula": 15, "text": 5}, []),  # as in MATH
         ({"number": 80, "formula": 15, "date": 1}, ["date"]),
-        ({"date": 58, "words": 2}, ["words"]),
-        ({"date": 40, "words": 35, "number": 25}, []),  # no main kind
-        ({"words": 98, "formula": 2}, ["formula"]),
-        ({"words": 50, "number": 30, "code": 20}, []),
+        ({"date": 58, "text": 2}, ["text"]),
+        ({"date": 40, "text": 35, "number": 25}, []),  # no main kind
+        ({"text": 98, "formula": 2}, ["formula"]),
+        ({"truth": 98, "text": 2}, ["text"]),
+        ({"text": 50, "number": 30, "literal": 20}, []),
         ({"choice": 90, "set": 10}, []),  # A, C
         ({}, []),
     ],
@@ -234,12 +235,12 @@ def test_which_kinds_are_out_of_place(counts, odd):
     [
         ("2024-05-01", {"another year": "2025-05-01", "day and month swapped": "2024-01-05"}),
         ("12/6/2020", {"another year": "12/6/2021", "day and month swapped": "6/12/2020"}),
-        ("12/6/99", {"another year": "12/6/00", "day and month swapped": "6/12/99"}),
+        ("12/6/99", {"a digit changed": "12/6/90", "parts swapped": "6/12/99"}),
         ("05/13/2021", {"another year": "05/13/2022", "another day": "05/14/2021"}),
         ("May 1, 2024", {"another year": "May 1, 2025", "day and month swapped": "January 5, 2024"}),
         ("3 Feb. 2021", {"another year": "3 Feb. 2022", "day and month swapped": "2 Mar. 2021"}),
         ("5/5/2020", {"another year": "5/5/2021"}),
-        ("3:30 p.m.", {"a digit changed": "3:31 p.m.", "am and pm swapped": "3:30 a.m."}),
+        ("3:30 p.m.", {"a digit changed": "3:31 p.m.", "am and pm swapped": "3:30 a.m.", "parts swapped": "30:3 p.m."}),
         ("192.168.0.1", {"a digit changed": "192.168.0.2", "parts swapped": "168.192.0.1"}),
         ("3-1", {"a digit changed": "3-2", "parts swapped": "1-3"}),
         ("v1.10", {"a digit changed": "v1.11", "parts swapped": "10.v1", "letters reordered": "1v.10"}),
@@ -257,6 +258,8 @@ def test_which_kinds_are_out_of_place(counts, odd):
         ("New York", {"a word changed": "New banana"}),
         ("Paris", {}),
         ("a sentence of more than four words", {}),
+        ("No", {"the opposite": "Yes"}),
+        ("['red', 'blue']", {"a value changed": "['red banana', 'blue']", "a key dropped": "['red']"}),
         ('{"a": {"b": 1}, "c": 2}', {"a value changed": '{"a": {"b": 2}, "c": 2}', "a key dropped": '{"a": {"b": 1}}'}),
         ('["red", "blue"]', {"a value changed": '["red banana", "blue"]', "a key dropped": '["red"]'}),
         ('{"done": true}', {"a value changed": '{"done": false}', "a key dropped": "{}"}),
@@ -336,18 +339,68 @@ def test_a_metric_that_reads_other_columns_is_checked(tmp_path):
     assert result.findings == []
 
 
-def test_a_gold_answer_that_is_only_compared_as_text_is_one_warning(tmp_path):
-    result = check(make_task(tmp_path, ["5", "\\bigcup_{k=1}^\\infty(2k\\pi,(2k+1)\\pi)"]))
-    (finding,) = result.findings
-    assert (finding.severity, finding.where) == ("warning", "rows.jsonl, line 2")
-    assert "wrong answers to it are unscored [bad_gold]" in finding.what
-    assert result.ok
+def test_formulas_that_algebra_cannot_read_are_counted(tmp_path):
+    golds = ["5", "\\bigcup_{k=1}^\\infty(2k\\pi,(2k+1)\\pi)", "x^2+", "\\sqrt{"]
+    result = check(make_task(tmp_path, golds))
+    assert ("error", "data", "line 4") in [(one.severity, one.check, one.where[-6:]) for one in result.findings]
+    assert not any(one.where.endswith(("line 2", "line 3")) and one.check == "data" for one in result.findings)
+    assert result.facts["algebra train"] == (
+        "2 of 4 gold answers are formulas that algebra cannot read: only an answer of the same text could be scored"
+    )
+
+
+def test_free_text_is_counted(tmp_path):
+    golds = ["the red one", "Paris", *map(str, range(18)), "10:30", "N/A"]
+    free = check(make_task(tmp_path, golds)).facts["text"]
+    assert free == (
+        "2 of 22 gold answers are free text: they are compared as text; first_of or appeal with a judge reads the rest"
+    )
+    assert "text" not in check(make_task(tmp_path, golds[:2], {"accuracy": {"kind": "text"}})).facts
+    assert "text" not in check(make_task(tmp_path, golds[2:])).facts  # a time of day, and a missing answer
+
+
+def data_findings(folder, golds, **options):
+    result = check(make_task(folder, golds, {"accuracy": options}))
+    return [(f.where.rpartition(" ")[2], f.what, f.fix) for f in result.findings if f.check == "data"]
+
+
+def test_decimal_commas_are_named_with_the_key_that_reads_them(tmp_path):
+    fix = "if it is one number, write decimal: comma in the options of accuracy"
+    two = "is read as two numbers, not as one with a decimal comma"
+    golds = ["3,75", "4,7 kg", "12,5 %", "100", "1.234,56"]
+    assert data_findings(tmp_path, golds) == [
+        (str(line), f"the gold answer {golds[line - 1]!r} {two}", fix) for line in (1, 2, 3, 5)
+    ]
+    assert data_findings(tmp_path, golds, decimal="comma") == []
+    assert data_findings(tmp_path, ["1.234,56", *map(str, range(99))]) == [
+        ("1", f"the gold answer '1.234,56' {two}", fix)  # which is nothing else
+    ]
+    assert data_findings(tmp_path, ["4,7", "(3,75)", *map(str, range(9))]) == []  # lists among numbers
+
+
+def test_a_column_that_mixes_points_and_commas_is_named(tmp_path):
+    golds = ["3,75", "4,7", "2.5", "9"]
+    assert [what.partition("comma")[2] for _, what, _ in data_findings(tmp_path, golds)] == [
+        "; others have decimal points"
+    ] * 2
+    assert data_findings(tmp_path, golds, decimal="comma") == [
+        ("3", "the gold answer '2.5' has a decimal point where decimal: comma is set", "write it with a comma")
+    ]
+
+
+def test_dates_of_unknown_order_are_counted(tmp_path):
+    golds = ["5/6/2024", "12/25/2024", "5.6.2024", "6/5/2023"]
+    assert check(make_task(tmp_path, golds)).facts["dates"] == (
+        "2 of 4 gold answers are dates such as 5/6/2024, of which nothing says whether the day or the month comes"
+        " first: only the same numbers in the same order are right"
+    )
+    assert "dates" not in check(make_task(tmp_path, golds[1:3])).facts
 
 
 def test_training_says_what_is_odd_about_the_gold_answers(tmp_path):
     task = make_task(tmp_path, [*map(str, range(10, 30)), "007"])
     line = gold_warning(task, task.examples("train"))
-    assert line.startswith("gold answers: 1 code such as '007' (rows.jsonl, line 21) among numbers; ")
+    assert line.startswith("gold answers: 1 text such as '007' (rows.jsonl, line 21) among numbers; ")
     fixed = make_task(tmp_path, [*map(str, range(10, 30)), "007"], {"accuracy": {"kind": "number"}})
     assert gold_warning(fixed, fixed.examples("train")) is None
     other = make_task(tmp_path, [*map(str, range(10, 30)), "007"], {"exact_text": {}}, metric="exact_text")
@@ -367,9 +420,9 @@ def test_scoring_says_what_is_odd_about_the_gold_answers(tmp_path, composed):
         app, ["score", str(tmp_path / "survey.yaml"), str(tmp_path / "completions.jsonl"), "--out", str(out)]
     )
     assert done.exit_code == 0
-    note = "gold answers: 1 code such as '3-1' (line 21) among numbers" in " ".join(done.output.split())
+    note = "gold answers: 1 text such as '3-1' (line 21) among numbers" in " ".join(done.output.split())
     assert note != composed
     assert {json.loads(line)["parts"][next(iter(parts))]["kind"] for line in out.read_text().splitlines()} == {
         "number",
-        "code",
+        "text",
     }

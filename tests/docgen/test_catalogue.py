@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from grpo_env.core import Case, Verifier
-from grpo_env.docgen.cases import failed_cases
+from grpo_env.docgen.cases import failed_cases, scores_of
 from grpo_env.docgen.catalogue import catalogue, entry, summary
 from grpo_env.docgen.options import options
 from grpo_env.errors import UsageError
@@ -32,6 +32,12 @@ def test_every_case_passes(name):
     if name == "python_tests" and (reason := unavailable("bubblewrap")):
         pytest.skip(reason)
     assert list(failed_cases(name)) == []
+
+
+@pytest.mark.parametrize("name", sorted(BUILT_IN.keys() - {"python_tests"}))
+def test_a_rule_is_a_short_text_without_line_breaks(name):
+    rules = {part.rule for case in find(name).cases for score in scores_of(name, case) for part in score.walk()}
+    assert [rule for rule in rules if len(rule) > 60 or rule != " ".join(rule.split())] == []
 
 
 @pytest.mark.parametrize("name", sorted(BUILT_IN.keys() - WITHOUT_CASES))

@@ -8,7 +8,7 @@ What follows the folder goes to libFuzzer. ``TARGET`` is
     exact    accuracy, where algebra always says "unreadable": fast
     pair     two answers: symmetry, reflexivity, neutral spellings
     extract  accuracy with each source of answers, and with all of them (algebra as in ``exact``)
-    kinds    two answers as numbers, sets, words, dates, times, codes, JSON, … (algebra as in ``exact``)
+    kinds    two answers as numbers, sets, texts, dates, literals, … (algebra as in ``exact``)
     rest     the rest of the catalogue
     files    files of completions: kinds of files, formats of tools, chats
 
@@ -34,7 +34,7 @@ with atheris.instrument_imports(include=["grpo_env"]):
     import input_files
     import oracles
 
-    from grpo_env.verifiers.answers.formulas import algebra, algebra_worker  # noqa: F401  (imported before the audit hook listens)
+    from grpo_env.verifiers.answers.math import algebra, algebra_worker  # noqa: F401  (imported before the audit hook listens)
 from findings import Findings
 from grammar import ATOMS, MARKERS, TEMPLATES, answers_of_kinds, fill, seeds
 
@@ -107,7 +107,7 @@ def forbidden(event: str, arguments: tuple[Any, ...]) -> None:
     elif event == "import":
         bad = arguments[0] not in sys.modules and not arguments[0].startswith("atheris")
     elif event == "subprocess.Popen":
-        bad = "grpo_env.verifiers.answers.formulas.algebra_worker" not in arguments[1]
+        bad = "grpo_env.verifiers.answers.math.algebra_worker" not in arguments[1]
     elif event == "compile":
         bad = arguments[1] != "<unknown>"  # ast.parse, which runs nothing
     else:

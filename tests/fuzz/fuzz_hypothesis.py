@@ -4,7 +4,7 @@
 
 Every finding becomes a JSON file (what broke, with which texts) and the run goes on; the exit status is 1 if there
 were any. ``GRPO_ENV_DATA`` may name a folder with real gold answers and completions. Add fixed findings
-to ``tests/verifiers/cases/fuzz_findings.jsonl``.
+to a table in ``tests/verifiers/cases``.
 """
 
 from __future__ import annotations

@@ -21,11 +21,11 @@ from grpo_env.registry import BUILT_IN, find
 from grpo_env.taskfile.task import make_verifier
 from grpo_env.verifiers.accuracy import Accuracy
 from grpo_env.verifiers.answers.extract import ALL_SOURCES, answer_in
-from grpo_env.verifiers.answers.extract.new_question import has_new_question
-from grpo_env.verifiers.answers.formulas import algebra
-from grpo_env.verifiers.answers.formulas.exact import decide
+from grpo_env.verifiers.answers.extract.ending import before_new_question
 from grpo_env.verifiers.answers.kinds import Kind, kind_of
-from grpo_env.verifiers.answers.spelling.normal import normal
+from grpo_env.verifiers.answers.math import algebra
+from grpo_env.verifiers.answers.math.exact import decide
+from grpo_env.verifiers.answers.math.normal import normal
 
 TIMEOUT = 2.0  # seconds for algebra, on a busy machine
 CPU = 0.5  # seconds of this thread for one score; the worker's time is not included
@@ -191,7 +191,7 @@ def whole_chain(gold: str | None, text: str, prefill: str = "") -> None:
     Unless it goes on with a question of its own, where what follows does not count.
     """
     score = scored("accuracy", ACCURACY, gold, text, prefill)
-    if score.value and JUNK not in (gold or "") and not has_new_question(text):
+    if score.value and JUNK not in (gold or "") and before_new_question(text) == text:
         more = f"{text}\n\nNo: \\boxed{{{JUNK}}}"
         changed = scored("accuracy", ACCURACY, gold, more, prefill)
         if changed.value:
@@ -226,7 +226,7 @@ def readable(gold: str) -> bool:
 def kind_of_text(gold: str) -> str:
     """The kind of a gold answer that is not compared as mathematics, else nothing."""
     kind = kind_of(gold)
-    return kind if kind in ("code", "date", "time", "json", "words") else ""
+    return kind if kind in ("text", "truth", "date", "literal") else ""
 
 
 def spaced(text: str) -> str:

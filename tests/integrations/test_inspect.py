@@ -90,6 +90,7 @@ def test_a_score_has_an_explanation_parts_and_steps(tmp_path, task, cases, file)
     score, expected = sample_of_solution.scores["task_scorer"], cases[0].score
     metric = expected.part("accuracy")
     assert (score.value, score.answer, score.explanation) == (1.0, metric.answer, metric.explanation)
+    assert score.metadata.get("rule", "") == metric.rule
     assert {name: score.metadata[name] for name in ("total", "strict_format", "tag_count", "equations")} == {
         name: expected.part(name).value for name in ("total", "strict_format", "tag_count", "equations")
     }

@@ -274,6 +274,38 @@ def test_a_file_without_kinds_of_gold_answers_is_compared_with_one_that_has_them
     assert "answer '4', gold '4' (date)" in lines
 
 
+def test_changed_verdicts_are_counted_by_the_rules_of_both_files():
+    changes = [(0.0, "number", 1.0, "one number")] * 3 + [(1.0, "same text", 0.0, ""), (1.0, "number", 1.0, "formula")]
+    a, b = [], []
+    for n, (before, rule_a, after, rule_b) in enumerate(changes):
+        for rows, value, rule in ((a, before, rule_a), (b, after, rule_b)):
+            rows.append(row(str(n), value=value))
+            rows[-1]["parts"]["accuracy"] |= {"rule": rule} if rule else {}
+    result, disagreements = compared(a, b)
+    assert result.parts["accuracy"].rules == {(True, "number", "one number"): 3, (False, "same text", ""): 1}
+    assert result.parts["total"].rules == {}
+    lines = list(summary_lines(result))
+    assert "    correct by 'one number', before by 'number': 3" in lines
+    assert "    wrong by no rule, before by 'same text': 1" in lines
+    assert [line.strip() for line in disagreement_lines(disagreements[0], "accuracy") if "rule" in line] == [
+        "rule 'number'",
+        "rule 'one number'",
+    ]
+    first, last = disagreements[0].to_dict(), disagreements[-1].to_dict()
+    assert (first["a"]["accuracy"]["rule"], first["b"]["accuracy"]["rule"]) == ("number", "one number")
+    assert "rule" not in last["b"]["accuracy"]
+
+
+def test_many_pairs_of_rules_have_one_line_together():
+    a, b = ([row(str(n), value=value) for n in range(13)] for value in (0.0, 1.0))
+    for n in range(13):
+        b[n]["parts"]["accuracy"]["rule"] = f"rule {max(n, 1)}\n"
+    lines = [line for line in summary_lines(compared(a, b)[0]) if "before by" in line or "other rules" in line]
+    assert len(lines) == 11
+    assert lines[0] == r"    correct by 'rule 1\n', before by no rule: 2"
+    assert lines[-1] == "    by other rules: 2"
+
+
 def write(path, rows):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return str(path)

@@ -213,6 +213,8 @@ def test_inspect_records_have_epochs_from_1_and_unscored_completions_have_none()
         (3, 0.0, "lone \ufffd"),
     ]
     assert summary.left_out == {"unscored (error)": 1}
+    rows[0]["parts"]["accuracy"]["rule"] = "number"
+    assert exported(rows, Inspect())[0][0]["metadata"]["rule"] == "number"
     for rows in ([row(), row()], [row(group="a"), row(group="b")]):
         with pytest.raises(UsageError, match="id '1', epoch 1: twice"):
             exported(rows, Inspect())

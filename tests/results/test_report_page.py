@@ -25,7 +25,8 @@ def hostile(row):
     rows = [row(0, c, 1.0 - c, id=HOSTILE, group=HOSTILE, task=HOSTILE, text=HOSTILE) for c in range(2)]
     for score_row in rows:
         score_row["prompt"] = [{"role": HOSTILE, "content": HOSTILE}]
-        texts = {"explanation": HOSTILE, "answer": HOSTILE, "gold": HOSTILE}
+        texts = {"explanation": HOSTILE, "rule": HOSTILE, "answer": HOSTILE, "gold": HOSTILE}
+        score_row["parts"]["accuracy"]["rule"] = HOSTILE
         score_row["parts"][HOSTILE] = {
             "value": None,
             "weight": 0.0,

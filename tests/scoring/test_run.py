@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 
 import pandas
 import psutil
@@ -17,9 +18,11 @@ import pyarrow.parquet
 import pytest
 from rich.console import Console
 
+from grpo_env.core import Score, Verifier
 from grpo_env.errors import UsageError
 from grpo_env.files.reader import read_records
-from grpo_env.registry import load_file
+from grpo_env.registry import load_file, verifier
+from grpo_env.results.parts import named_scores
 from grpo_env.results.rows import read_scores
 from grpo_env.scoring import Fields, Options, chunks, score_files
 from grpo_env.scoring.chunks import Chunk
@@ -28,6 +31,7 @@ from grpo_env.scoring.job import Job
 from grpo_env.scoring.parquet_output import write_parquet
 from grpo_env.scoring.reader import RowReader
 from grpo_env.scoring.resume import ResumableOutput
+from grpo_env.scoring.score_row import score_fields
 from grpo_env.taskfile.task import make_task
 
 SUMS = {
@@ -64,7 +68,7 @@ class Obeys(Verifier):
         if "crash" in completion.text:
             ctypes.string_at(0)
         time.sleep(0.004)
-        return Score(1.0)
+        return Score(1.0, rule="obeys")
 '''
 
 
@@ -248,6 +252,37 @@ def test_parquet_holds_what_jsonl_does(task, tmp_path):
     assert [step["value"] for step in actual[0]["steps"]] == [1.0]
 
 
+@verifier("test_run_ruled")
+@dataclass(frozen=True)
+class Ruled(Verifier):
+    """Has a rule."""
+
+    def __call__(self, example, completion):
+        return Score(1.0, rule="same text")
+
+
+def test_a_row_has_the_rules_of_verifiers_that_have_some(tmp_path):
+    chosen = {"first": {"use": "first_of", "of": {"own": {"use": "test_run_ruled"}}}, "tag_count": {}}
+    task = make_task({**SUMS, "verifiers": chosen, "metric": "own"}, "rules.yaml", tmp_path)
+    lines = read_records(write(tmp_path / "rows.jsonl", rows(1)))
+    (tmp_path / "x.jsonl").write_bytes(Job(task, ("f",), (RowReader(task),))(Chunk(0, tuple(lines))).lines)
+    write_parquet(task, tmp_path / "x.jsonl", tmp_path / "x.parquet")
+    ((row,), (packed,)) = (list(read_scores(tmp_path / name)) for name in ("x.jsonl", "x.parquet"))
+    assert (row["parts"]["first"]["rule"], row["parts"]["first"]["parts"]["own"]["rule"]) == ("same text", "same text")
+    assert "rule" not in row
+    assert "rule" not in row["parts"]["tag_count"]
+    assert (packed["rule"], packed["parts"]["first"]["rule"], packed["parts"]["tag_count"]["rule"]) == (
+        None,
+        "same text",
+        None,
+    )
+    expected = {"total": "", "first": "same text", "first.own": "same text", "tag_count": ""}
+    for either in (row, packed):
+        assert {name: score.rule for name, score in named_scores(either).items()} == expected
+    total = score_fields(Score(1.0, rule="number"))
+    assert named_scores({**row, **total})["total"].rule == "number"
+
+
 def without_nulls(value):
     """The value without null entries."""
     if isinstance(value, dict):
@@ -406,6 +441,7 @@ def test_a_killed_run_resumes_without_losing_or_repeating_rows(verifier_file, tm
     scores = list(read_scores(tmp_path / "out.jsonl"))
     assert [row["line"] for row in scores] == [n for n in range(1, 1202) if n != 601]
     assert all(row["total"] == 1.0 for row in scores)
+    assert {row["parts"]["own"]["rule"] for row in scores} == {"obeys"}
     assert [record.row["line"] for record in read_records(tmp_path / "out.rejects.jsonl")] == [601]
     assert sorted(path.name for path in tmp_path.iterdir() if "out" in path.name) == ["out.jsonl", "out.rejects.jsonl"]
 

@@ -49,6 +49,9 @@ def test_scores_are_those_of_the_task_in_the_order_of_the_items(server):
     expected = [json.loads(json.dumps(task.score(text, answer="18").to_dict())) for text in GSM8K]
     assert [comparable(score) for score in reply.json["scores"]] == [comparable(score) for score in expected]
     assert reply.values[0] == 3.0
+    rules = [[part["rule"] for part in score["parts"]] for score in reply.json["scores"]]
+    assert rules == [[part["rule"] for part in score["parts"]] for score in expected]
+    assert rules[0][0] != ""
     assert len({*reply.values}) > 2
 
 

@@ -201,6 +201,30 @@ def test_first_of_is_the_first_score(parts: list[float | None], value: float, de
     assert all(part.explanation == f"not run: p{decider} decided" for part in score.parts[decider + 1 :])
 
 
+@dataclass(frozen=True)
+class Ruled(Verifier):
+    """Always the same score, by a rule."""
+
+    rule: str
+    value: float
+
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        return Score(self.value, rule=self.rule)
+
+
+def test_a_selection_has_the_rule_of_the_part_that_decides() -> None:
+    parts = (Part("a", Ruled("number", 0.0)), Part("b", Ruled("same text", 1.0)))
+    for composite, rule in ((AnyOf, "same text"), (AllOf, "number"), (FirstOf, "number"), (WeightedSum, "")):
+        score = composite(parts)(EXAMPLE, TEXT)
+        assert (composite, score.rule) == (composite, rule)
+        assert [part.rule for part in score.parts] == ["number", "" if composite is FirstOf else "same text"]
+    assert appeal(parts[0].verifier, parts[1].verifier)(EXAMPLE, TEXT).rule == "same text"
+    assert appeal(parts[1].verifier, parts[0].verifier)(EXAMPLE, TEXT).rule == "same text"
+    assert FirstOf((Part("a", BAD_GOLD), parts[1]))(EXAMPLE, TEXT).rule == "same text"
+    nested = total(Part("nested", AnyOf(parts)))
+    assert (nested.rule, nested.parts[0].rule) == ("", "same text")
+
+
 def test_first_of_without_a_score_is_unscored_like_its_last_part() -> None:
     score = FirstOf((Part("rule", BAD_GOLD), Part("judge", Broken())))(EXAMPLE, TEXT)
     assert (score.value, score.status) == (None, "error")

@@ -1,36 +1,18 @@
-"""A short, repeatable run of the fuzzers in ``tests/fuzz``, and the texts that their long runs found."""
+"""A short, repeatable run of the fuzzers in ``tests/fuzz``."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
 
 from hypothesis import given, settings
-
-from grpo_env.core import Completion, Example
-from grpo_env.registry import find
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
 
 import oracles
 from grammar import ANSWERS, TEXTS, formula_pairs, hacks, identities, known_pairs
 
-from .tables import check_all, read
-
-PATIENT = 20.0  # seconds, on a busy machine
 SHORT = settings(max_examples=60, deadline=None, derandomize=True, database=None)
-
-
-def test_findings_of_the_fuzzers() -> None:
-    check_all(read("fuzz_findings").items(), check_finding)
-
-
-def check_finding(row: dict[str, Any]) -> None:
-    verifier = find(row.get("verifier", "accuracy"))(**{"timeout": PATIENT, **row.get("options", {})})
-    score = verifier(Example("x", answer=row.get("gold")), Completion(row["completion"]))
-    assert score.value == row["value"], f"{row['why']}: {score}"
-    assert score.status == row["status"], f"{row['why']}: {score}"
 
 
 @SHORT

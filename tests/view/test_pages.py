@@ -42,6 +42,7 @@ def hostile_file(row, tmp_path_factory):
         made |= {"prompt": [{"role": HOSTILE, "content": HOSTILE}], "steps": [step], "turns": [turn]}
         made |= {"step_advantages": [1.0], "token_advantages": [0.5, -0.5, -0.5]}
         made["parts"][HOSTILE] = {**made["parts"]["tidy"], "status": HOSTILE, "explanation": HOSTILE, "steps": [step]}
+        made["parts"]["accuracy"]["rule"] = HOSTILE + str(completion)
         made["parts"]["<b>_\x1b\u202e"] = made["parts"]["tidy"]  # short enough to be a column of the list
         rows.append(made)
     path = tmp_path_factory.mktemp("hostile") / "scores.jsonl"
@@ -140,6 +141,23 @@ def test_labels_are_a_filter_only_where_there_are_some(row, write, index, browse
     assert ['<select name="label">' in page for page in pages] == [False, True]
 
 
+def test_rules_are_a_filter_and_counted_only_where_there_are_some(rows, write, index, browse):
+    assert "rules</summary>" not in browse(index(write(rows))).get("/0/").text
+    ruled = json.loads(json.dumps(rows))
+    for n, made in enumerate(ruled):
+        made["parts"]["accuracy"]["rule"] = ("number", "same text")[n % 2]
+    browser = browse(index(write(ruled, "a.jsonl"), write(ruled, "b.jsonl")))
+    page = browser.get("/0/?verdict=correct").text
+    assert '<select name="rule">' in page
+    link = '<a href="?verdict=correct&amp;rule=number">number</a></td><td class="n">3</td><td class="n">0</td>'
+    assert link in page
+    page = browser.get("/0/?verdict=correct&rule=number").text
+    assert "<b>3</b> of 10 completions" in page
+    assert "rule: number ✕" in page
+    for address in ("/0/row/1", "/compare/0/1/row/1"):
+        assert "<small>rule: same text</small>" in browser.get(address).text
+
+
 @pytest.mark.parametrize(("recorded", "said"), [(True, False), (False, True), (None, False)])
 def test_a_prompt_that_is_only_the_tasks_is_said_to_be(recorded, said, row, write, index, browse):
     file = write([row(1, 0, 1, prompt_recorded=recorded)])
@@ -226,8 +244,10 @@ def test_empty_fields_of_the_form_leave_the_address(hostile, browse):
         (r"\boxed{4}, so 4 of them", "4", "boxed: the same number", r"\boxed{4}"),
         ("#### 18\nThe 18 is right", "18", "hashes: the same number", "#### 18"),
         ("<answer>\n7\n</answer> 7", "7", "answer_tag: a different number", "<answer>\n7\n</answer>"),
-        ("A: 3\n3 apples", "3", "a_line: the same number", "A: 3"),
-        ("A: 31", "3", "a_line: the same number", None),
+        ("A: 3\n3 apples", "3", "phrase: the same number", "A: 3"),
+        ("The answer is 3: 3 apples", "3", "phrase: the same number", "answer is 3"),
+        ("A: 31", "3", "phrase: the same number", None),
+        ('{"answer": "3"} 3', "3", "json: the same number", '"answer": "3'),
         ("so 5", "5", "last_line: the same number", None),
     ],
 )

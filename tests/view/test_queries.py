@@ -115,6 +115,24 @@ def test_labels(row, write, index):
     assert found(store, {"label": "false negative"}) == [2]
 
 
+def test_rules(row, write, index):
+    table = [(1, "number"), (0, "number"), (1, "same text"), (0, None), (0, ""), (None, "number")]
+    rows = [row(n, 0, verdict) for n, (verdict, _) in enumerate(table)]
+    for made, (_, rule) in zip(rows, table, strict=True):
+        made["parts"]["accuracy"]["rule"] = rule
+        made["parts"]["tidy"]["rule"] = "another part"
+    store = index(write(rows))
+    assert found(store, {"rule": "number"}) == [0, 1, 5]
+    assert found(store, {"rule": "number", "verdict": "wrong"}) == [1]
+    assert found(store, {"rule": "another part"}) == []
+    assert queries.choices(store, store.tables[0])["rule"] == ["number", "same text"]
+    counts = [{"rule": "number", "accepted": 1, "refused": 1}, {"rule": "same text", "accepted": 1, "refused": 0}]
+    assert queries.rules(store, store.tables[0], Selection()) == counts
+    assert queries.rules(store, store.tables[0], Selection.parse({"verdict": "correct"}, ())) == [
+        {"rule": name, "accepted": 1, "refused": 0} for name in ("number", "same text")
+    ]
+
+
 @pytest.mark.parametrize(
     ("address", "message"),
     [

@@ -4,70 +4,53 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from .codes.spelling import plain
-from .compare import Rules, compare
-from .equivalents import Form, Forms, forms, money, radix, spoken_hour
-from .formulas.algebra import DeadlineError, TimeLimit, UnreadableError, formula_problem
-from .formulas.asked import value_asked
-from .formulas.intervals import INFINITIES
-from .json_value import text_list
-from .kinds import Kind, gold_answers, is_text, read_as, read_gold
-from .languages.translated import in_english, may_be_translated, only_in_english
-from .notation import relations
-from .parse import as_set, exact_part
-from .parsed import Formula, ParsedAnswer
+from .extract import answer_in
+from .kinds import KINDS, MATHEMATICS, Answer, Kind, is_of, kind_of, read
+from .kinds.json_value import text_list
+from .kinds.own import OwnKind, own_kind
+from .math.algebra import DeadlineError, TimeLimit, UnreadableError, formula_problem
+from .math.compare import Rules, compare
+from .math.intervals import INFINITIES
+from .math.normal import normal
+from .math.notation import relations
+from .math.parse import as_set, exact_part, parse
+from .math.parsed import Formula, ParsedAnswer
 from .quantities.number import OverLimitError
-from .rewordings import may_have_other_form
-from .sciences.hypotheses import distribution
-from .sciences.logic import read_logic
-from .sciences.logic_reader import Logic
-from .spelling.brackets import items
-from .spelling.normal import normal
-from .structures import is_structure, may_have_structure
-from .times.frequency import how_often
-from .words.amounts import change, points, variance
-from .words.arrangements import acidity, by_how_much, dose
-from .words.qualified import qualified
 
 Golds = Literal["one", "any", "all"]
-MAX_JOINED = 160  # characters of a gold answer that may be a list in another language
-_AS_WRITTEN = ("date", "time", "code", "json")
-_DIGITS = "-0123456789,."
+
+_IN_ORDER = re.compile(r"([^()]*\d, ?[^()]*\d) \(?in (?:this|that|the given|the following) order\)?")
 
 
 class Gold(NamedTuple):
-    r"""A gold answer and its kind.
+    r"""A gold answer, as it was written and as it was read, and its kind.
 
-    ``spelling`` is all of ``exact \approx decimal`` or ``f' = value``, of which the answer is a part. ``unreadable`` is
-    why a formula can only be compared as a text. ``forms`` are those of ``equivalents`` that it has, ``has_structure``
-    whether it may be one of ``structures``. ``logic`` is a formula of logic, which is compared as such only.
+    ``unreadable`` is why a formula can only be compared as a text. ``spelling`` is all of ``exact \approx decimal``, of
+    which the answer is a part. ``own`` is the kind that a task brings, whose gold answers have the kind ``literal``.
     """
 
-    answer: ParsedAnswer
+    text: str
+    answer: Answer | Any
     kind: Kind
-    spelling: str = ""
     unreadable: str = ""
-    forms: Forms = ()
-    logic: Logic | None = None
-    has_structure: bool = False
-    is_translated: bool = False
+    spelling: str = ""
+    own: OwnKind | None = None
 
     @property
-    def is_in_digits(self) -> bool:
-        """Whether it is a number such as -12 or 3,456.7."""
-        return self.kind == "number" and not self.answer.text.strip(_DIGITS)
+    def is_mathematics(self) -> bool:
+        return isinstance(self.answer, ParsedAnswer)
 
-    def has_no_other_form(self, text: str) -> bool:
-        """Whether it is a number in digits and a text that differs is not the same in other words."""
-        if not self.is_in_digits:
-            return False
-        return not text.strip(_DIGITS) or (self.answer.text.isdecimal() and not may_have_other_form(text))
+    @property
+    def parsed(self) -> ParsedAnswer:
+        """A gold answer of mathematics."""
+        assert isinstance(self.answer, ParsedAnswer)
+        return self.answer
 
 
 @lru_cache(maxsize=16384)
-def read_golds(text: str | None, golds: Golds, kind: Kind | None, timeout: float) -> tuple[tuple[Gold, ...], str]:
+def read_golds(text: str | None, golds: Golds, kind: Kind | str | None, timeout: float) -> tuple[tuple[Gold, ...], str]:
     """The gold answers to compare with, or none and the reason."""
     if text is None or not text.strip():
         return (), "the gold answer is missing"
@@ -77,82 +60,83 @@ def read_golds(text: str | None, golds: Golds, kind: Kind | None, timeout: float
     answers = []
     for gold in texts:
         try:
-            joined = only_in_english(gold) if kind is None and len(gold) <= MAX_JOINED else None
-            parsed = _parse_gold(joined or gold, kind, timeout)
-            if not parsed.is_in_digits:
-                structure = parsed.kind not in _AS_WRITTEN and may_have_structure(parsed.answer.text)
-                parsed = parsed._replace(has_structure=structure, forms=_forms(parsed))
-            answers.append(parsed)
+            answers.append(_read_gold(gold, kind, timeout))
         except (ValueError, UnreadableError, DeadlineError) as error:
             return (), f"the gold answer {gold[:60]!r}: {error}"
-    if golds != "all" and kind is None:
-        answers += [translated for text in texts for translated in _translated_gold(text, timeout)]
-    if golds == "all" and (unreadable := [gold.unreadable for gold in answers if gold.unreadable]):
-        return (), unreadable[0]
-    if golds == "all" and len(answers) > 1:
-        answers = [Gold(as_set(tuple(gold.answer for gold in answers)), "set")]
-    return tuple(answers), ""
+    if golds != "all" or len(answers) < 2:
+        return tuple(answers), ""
+    if unreadable := next((gold.unreadable for gold in answers if gold.unreadable), ""):
+        return (), unreadable
+    parts = tuple(gold.answer if isinstance(gold.answer, ParsedAnswer) else _words(gold) for gold in answers)
+    return (Gold(text, as_set(parts), "set"),), ""
 
 
-def _translated_gold(text: str, timeout: float) -> list[Gold]:
-    """A gold answer in another language as it is written in English, beside the one that it is as it stands."""
+def kind_of_gold(text: str) -> Kind:
+    """The kind of a gold answer, which may also be a worked solution. It never raises."""
     answers = gold_answers(text)
-    may_be_foreign = len(answers) == 1 and may_be_translated(answers[0])
-    english = in_english(answers[0], comma=True) if may_be_foreign else None
-    if english is None:
-        return []
-    try:
-        gold = _parse_gold(english, None, timeout)
-    except (ValueError, UnreadableError, DeadlineError):
-        return []
-    structure = gold.kind not in _AS_WRITTEN and may_have_structure(gold.answer.text)
-    return [gold._replace(is_translated=True, has_structure=structure, forms=() if gold.is_in_digits else _forms(gold))]
+    return kind_of(answers[0]) if answers else "text"
 
 
-def _forms(gold: Gold) -> Forms:
-    """The fixed forms of a gold answer. Of a number only those that a number may have."""
-    text = plain(gold.answer.text)
-    if gold.kind != "number":
-        return forms(text)
-    readers: tuple[Form, ...] = (change,) if "%" in text or "cent" in text else (how_often,) if "times" in text else ()
-    readers += (spoken_hour,) if ":" in text else (money,)
-    readers += (qualified,) if re.search(r"[a-z]{3}", text) else ()
-    readers += (variance,) if re.search(r"avou?r|adverse|[UF]\Z", text) else ()
-    readers += (distribution,) if "distribut" in text else ()
-    readers += (points,) if "point" in text or "bp" in text else (radix,) if "_" in text else ()
-    readers += (acidity,) if "pH" in text else (dose, by_how_much) if text.count(" ") > 1 else ()
-    return tuple((reader, value) for reader in readers if (value := reader(text)))
+def gold_answers(text: str) -> tuple[str, ...]:
+    """The answers in a gold answer: several if it is a worked solution that names several."""
+    if text.isdecimal() or kind_of(text.strip()) == "literal":
+        return (text.strip(),)
+    return answer_in(text.rpartition("####")[2] if "####" in text else text).answers
 
 
-def _parse_gold(text: str, kind: Kind | None, timeout: float) -> Gold:
+def _read_gold(text: str, kind: Kind | str | None, timeout: float) -> Gold:
     """The gold answer in a data set's text, which may be a solution. Raises ``ValueError`` with what is wrong."""
     answers = gold_answers(text)
     if not answers:
         raise ValueError("it is empty")
-    if kind in (None, "formula") and (logic := read_logic(answers[0])):
-        return Gold(ParsedAnswer(answers[0], Formula(answers[0])), "formula", logic=logic)
-    spelling = normal(answers[0]) if "approx" in answers[0] or "≈" in answers[0] else ""
-    try:
-        gold, gold_kind = read_gold(exact_part(spelling) or answers[0], kind)
-    except OverLimitError as error:
-        return _only_text(answers[0], str(error))
-    rules = Rules(time=TimeLimit(timeout))
-    if not all(compare(gold, read_as(gold_kind, other, kind is not None), rules).correct for other in answers[1:]):
+    first = answers[0]
+    if kind is not None and kind not in KINDS:
+        own = own_kind(kind)
+        if (value := own.read(first)) is None:
+            raise ValueError(f"it is not of kind {type(own).__name__}")
+        return Gold(first, value, "literal", own=own)
+    if kind is None and (ordered := _IN_ORDER.fullmatch(first)):
+        first = f"({ordered[1]})"
+    chosen = kind or kind_of(first)
+    if chosen in MATHEMATICS:
+        return _read_mathematics(first, answers[1:], chosen, kind is not None, timeout)
+    answer = read(chosen, first, kind is not None)
+    if kind and not is_of(kind, answer):
+        raise ValueError(f"it is not of kind {kind}")
+    if any(other != first for other in answers[1:]):
         raise ValueError(f"{len(answers)} different answers")
-    for formula in gold.formulas():
+    return Gold(first, answer, chosen)
+
+
+def _read_mathematics(first: str, others: tuple[str, ...], kind: Kind, is_fixed: bool, timeout: float) -> Gold:
+    """A gold answer of mathematics, if all that a solution names as its answer are equal."""
+    spelling = normal(first) if "approx" in first or "≈" in first else ""
+    try:
+        answer = read(kind, exact_part(spelling) or first, is_fixed)
+    except OverLimitError as error:
+        return _only_text(first, str(error))
+    if is_fixed and not is_of(kind, answer):
+        raise ValueError(f"it is not of kind {kind}")
+    assert isinstance(answer, ParsedAnswer)
+    rules = Rules(time=TimeLimit(timeout))
+    parsed = [other for text in others if isinstance(other := read(kind, text, is_fixed), ParsedAnswer)]
+    if not all(compare(answer, other, rules).correct for other in parsed):
+        raise ValueError(f"{len(others) + 1} different answers")
+    if problem := _problem(answer, timeout):
+        return _only_text(first, problem)
+    return Gold(first, answer, kind, spelling=spelling)
+
+
+def _problem(answer: ParsedAnswer, timeout: float) -> str | None:
+    """Why algebra cannot read a formula of a gold answer, or ``None``."""
+    for formula in answer.formulas():
         if formula.text in INFINITIES:
             continue
         chain = relations(formula.text)
         problems = [formula_problem(side, timeout) for side in (chain.sides if chain else [formula.text])]
         if problem := next(filter(None, problems), None):
-            if kind is None and is_text(answers[0]):
-                return Gold(*read_gold(answers[0], "code"))
-            if is_structure(gold.text):
-                break
-            if len(items(gold.text)) == 1 and (value := value_asked(gold.text)):
-                return _parse_gold(value, kind, timeout)._replace(spelling=gold.text)
-            return _only_text(answers[0], problem)
-    return Gold(gold, gold_kind, spelling)
+            return problem
+    return None
 
 
 def _only_text(text: str, problem: str) -> Gold:
@@ -160,4 +144,9 @@ def _only_text(text: str, problem: str) -> Gold:
     spelling = normal(text)
     if len(re.findall(r"(?<!\\)\{", spelling)) != len(re.findall(r"(?<!\\)\}", spelling)):
         raise ValueError("its braces are not closed")
-    return Gold(ParsedAnswer(spelling, Formula(spelling)), "formula", unreadable=problem)
+    return Gold(text, ParsedAnswer(spelling, Formula(spelling)), "formula", unreadable=problem)
+
+
+def _words(gold: Gold) -> ParsedAnswer:
+    """A gold answer of text as a part of a set."""
+    return parse(gold.text)

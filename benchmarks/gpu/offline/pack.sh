@@ -23,7 +23,7 @@ download=(python3 -m pip download -q --no-deps --only-binary=:all: --python-vers
 for tag in manylinux_2_28 manylinux_2_27 manylinux_2_24 manylinux_2_17 manylinux2014 manylinux1; do download+=(--platform ${tag}_x86_64); done
 wheels=($transformers gguf==0.19.0 setuptools==81.0.0)
 for name in trl datasets dill multiprocess pydantic pydantic_core annotated-types typing-inspection typing_extensions \
-  latex2sympy2_extended antlr4-python3-runtime httpx2 httpcore2 truststore anyio google-re2 \
+  latex2sympy2_extended math-verify antlr4-python3-runtime httpx2 httpcore2 truststore anyio google-re2 \
   jsonschema jsonschema-specifications referencing rpds-py; do wheels+=("$(constrained $name)"); done
 rm -f $here/.whl/*
 for wheel in "${wheels[@]}"; do "${download[@]}" -d $here/.whl $wheel; done

@@ -54,6 +54,8 @@ class PartComparison:
     sums: tuple[float, float] = (0.0, 0.0)
     transitions: Counter[tuple[str, str]] = field(default_factory=Counter)
     """(status in A, status in B) of completions whose status differs."""
+    rules: Counter[tuple[bool, str, str]] = field(default_factory=Counter)
+    """(correct in B, rule in A, rule in B) of completions that only one file says are correct, of those with a rule."""
     binary: bool = True
     """Whether every value in both files is 0 or 1."""
     difference: MeanDifference = field(default_factory=MeanDifference)
@@ -71,6 +73,8 @@ class PartComparison:
             self.sums = self.sums[0] + a.value, self.sums[1] + b.value
             self.binary = self.binary and a.value in (0.0, 1.0) and b.value in (0.0, 1.0)
             self._group.append(0.0 if same else b.value - a.value)
+            if (a.rule or b.rule) and is_correct(a.value) != is_correct(b.value):
+                self.rules[(is_correct(b.value), a.rule, b.rule)] += 1
         if a.status != b.status:
             self.transitions[(a.status, b.status)] += 1
         self.changed += differs
@@ -231,4 +235,5 @@ def _best(totals: Sequence[float]) -> set[int]:
 
 
 def _fields(score: PartScore) -> dict[str, Any]:
-    return {name: getattr(score, name) for name in ("value", "status", "answer", "gold", "kind", "explanation")}
+    fields = {name: getattr(score, name) for name in ("value", "status", "answer", "gold", "kind", "explanation")}
+    return {**fields, "rule": score.rule} if score.rule else fields

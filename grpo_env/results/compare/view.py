@@ -16,6 +16,7 @@ from ..rows import location, read_scores
 from .comparison import Comparison, Disagreement, GroupChanges, PartComparison, compare, is_correct
 from .paired_tests import MIN_GROUPS
 
+MAX_RULES = 10  # pairs of rules shown for each part
 MAX_LENGTH = 160  # characters shown of a field; of a completion the last ones, where answers usually are
 
 
@@ -82,6 +83,7 @@ def _part_lines(name: str, part: PartComparison, is_main: bool) -> Iterator[str]
             yield f"  {label:10}{part.table[(correct, True)]:>12,}{part.table[(correct, False)]:>12,}"
         gained, lost = part.table[(False, True)], part.table[(True, False)]
         yield f"  {gained:,} became correct, {lost:,} became wrong; McNemar's exact test: {_p(part.p_value)}"
+        yield from _rule_lines(part)
         if part.difference.groups < part.both:
             up, down = part.difference.gained, part.difference.lost
             yield f"  by group: {up:,} better, {down:,} worse; exact sign test: {_p(part.group_p_value)}"
@@ -91,6 +93,17 @@ def _part_lines(name: str, part: PartComparison, is_main: bool) -> Iterator[str]
         yield f"  mean {mean_a:.4f} in A, {mean_b:.4f} in B; {difference}"
     for (a, b), count in part.transitions.most_common():
         yield f"  {visible(a)} -> {visible(b)}: {count:,}"
+
+
+def _rule_lines(part: PartComparison) -> Iterator[str]:
+    for (gained, a, b), count in part.rules.most_common(MAX_RULES):
+        yield f"    {'correct' if gained else 'wrong'} by {_rule(b)}, before by {_rule(a)}: {count:,}"
+    if rest := sum(count for _, count in part.rules.most_common()[MAX_RULES:]):
+        yield f"    by other rules: {rest:,}"
+
+
+def _rule(name: str) -> str:
+    return f"'{visible(name)}'" if name else "no rule"
 
 
 def _p(value: float) -> str:
@@ -120,6 +133,8 @@ def disagreement_lines(disagreement: Disagreement, main: str) -> Iterator[str]:
         if score.answer is not None or score.gold is not None:
             kind = f" ({visible(score.kind)})" if score.kind else ""
             yield f"     answer {_quoted(score.answer)}, gold {_quoted(score.gold)}{kind}"
+        if score.rule:
+            yield f"     rule {_quoted(score.rule)}"
     others = [name for name in disagreement.scores if name not in (main, TOTAL)]
     if others:
         yield f"  also different: {_names(others)}"

@@ -40,6 +40,7 @@ class Inspect(Kind):
                 "metadata": {
                     "status": score.status,
                     **({"kind": score.kind} if score.kind else {}),
+                    **({"rule": replace_surrogates(score.rule)} if score.rule else {}),
                     **{name: part.value for name, part in scores.items()},
                 },
             }

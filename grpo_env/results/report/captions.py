@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from grpo_env.plural import counted
 
+from ..parts import is_called
+
 if TYPE_CHECKING:
     from .report import Length, Report, Steps, Times
 
@@ -90,6 +92,20 @@ def statuses(report: Report) -> str:
         f"{report.unscored:,} of {report.completions:,} completions ({report.unscored / report.completions:.1%}) are "
         "unscored. That is not a reward of 0: they are left out of training and of all means on this page."
     )
+
+
+def rules(report: Report) -> str:
+    """Which rules accept and refuse most, by the metric or else the first part with rules; empty if none has any."""
+    ruled = [part for part in (*report.parts, report.total) if part.rules]
+    if not ruled:
+        return ""
+    part = next((part for part in ruled if is_called(part.name, report.metric)), ruled[0])
+    said = []
+    for verb, counts in zip(("accepts", "refuses"), zip(*part.rules.values(), strict=True), strict=True):
+        count, rule = max(zip(counts, part.rules, strict=True), key=lambda pair: pair[0])
+        if count:
+            said.append(f"{verb} most often by {rule[:100] or 'no rule'} ({count:,} of {sum(counts):,})")
+    return f"{part.name} {' and '.join(said)}."
 
 
 def length(length: Length, metric: str) -> str:

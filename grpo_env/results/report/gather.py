@@ -22,6 +22,8 @@ from .votes import Votes, count_votes
 
 MAX_REASONS = 3  # different explanations kept for each status of a part
 MAX_REASON_LENGTH = 300  # characters kept of each
+MAX_RULES = 1000  # rules of a part that are counted one by one, so that memory is bounded
+OTHER_RULES = "other rules"
 POSITIONS = 5  # bins of a step's relative position
 INDICES = 12  # steps counted individually from the first
 
@@ -47,7 +49,7 @@ class Column:
 
 @dataclass
 class PartColumns:
-    """The scores of one part: values, weighted values, statuses with their first explanations, steps."""
+    """The scores of one part: values, weighted values, statuses with their first explanations, rules, steps."""
 
     depth: int
     values: Column = field(default_factory=Column)
@@ -60,6 +62,7 @@ class PartColumns:
     process: float = 0.0
     statuses: Counter[str] = field(default_factory=Counter)
     reasons: dict[str, list[str]] = field(default_factory=dict)
+    rules: dict[str, list[int]] = field(default_factory=dict)  # by rule: scored below 1, and at least 1
     step_count: Column = field(default_factory=Column)
     by_position: list[tuple[float, int]] = field(default_factory=lambda: [(0.0, 0)] * POSITIONS)  # (sum, count)
     by_index: list[tuple[float, int]] = field(default_factory=lambda: [(0.0, 0)] * INDICES)
@@ -77,6 +80,9 @@ class PartColumns:
         reasons = self.reasons.setdefault(score.status, [])
         if reason and len(reasons) < MAX_REASONS and reason not in reasons:
             reasons.append(reason)
+        if score.value is not None:
+            rule = score.rule if score.rule in self.rules or len(self.rules) < MAX_RULES else OTHER_RULES
+            self.rules.setdefault(rule, [0, 0])[score.value >= 1] += 1
         if score.steps:
             self._add_steps(row, [step["value"] for step in score.steps])
 

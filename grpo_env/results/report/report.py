@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..rows import ScoreRow, read_scores
-from .gather import Gathered, PartColumns, gather
+from .gather import OTHER_RULES, Gathered, PartColumns, gather
 from .groups import GroupKind
 from .measures import (
     Bins,
@@ -27,6 +27,8 @@ from .measures import (
     variance_fractions,
 )
 from .votes import LARGEST_K, majority_at_k
+
+MAX_RULES = 20  # rules of a part that have a line of their own
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,11 @@ class Part:
     statuses: Mapping[str, int]
     reasons: Mapping[str, tuple[str, ...]]
     """By status, the first different explanations."""
+    rules: Mapping[str, tuple[int, int]]
+    """By rule, the most frequent first: completions accepted (a value of at least 1) and refused; empty without rules.
+
+    Completions without a rule are under the empty name.
+    """
 
     @property
     def rewarded(self) -> bool:
@@ -219,7 +226,17 @@ def _part(name: str, part: PartColumns, rows: int, variance_fraction: float | No
         values=distribution(values),
         statuses=part.statuses,
         reasons={status: tuple(reasons) for status, reasons in part.reasons.items()},
+        rules=_rules(part.rules),
     )
+
+
+def _rules(counts: Mapping[str, list[int]]) -> dict[str, tuple[int, int]]:
+    if not any(counts):
+        return {}
+    named = [name for name in sorted(counts, key=lambda name: (-sum(counts[name]), name)) if name != OTHER_RULES]
+    rules = {name: (counts[name][1], counts[name][0]) for name in named[:MAX_RULES]}
+    rest = [counts[name] for name in (*named[MAX_RULES:], OTHER_RULES) if name in counts]
+    return rules | ({OTHER_RULES: (sum(pair[1] for pair in rest), sum(pair[0] for pair in rest))} if rest else {})
 
 
 def _pass_at(data: Gathered) -> dict[int, Estimate]:

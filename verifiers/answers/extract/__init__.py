@@ -6,44 +6,42 @@ Only what the model writes *after* its reasoning counts:
     reasoning block not closed    no answer
     no reasoning tag at all       the whole text
 
-In that text the first of these sources that is present decides; a task may name fewer of them, or another order:
+What follows an invented question (``Question:``, ``User:``) is not read. In the rest the first of these sources that is
+present decides; a task may name fewer of them, or another order:
 
     answer_tag     ``<answer>18</answer>``; inside it any of the next four, else all of its content
     boxed          ``\boxed{18}``, ``\boxed 18``, ``\fbox{18}``; a box that is not closed: no answer
+    json           the answer field of a JSON object, anywhere in the text
     hashes         ``#### 18`` with a number or at the end of the text, on a line of its own or not
-    phrase         "The answer is 18.", "Final answer: $18$", "The correct option is (C)."
-    a_line         ``A: 18``, ``Ans: 18``; "La respuesta es 18.", "Ответ: 18"
-    last_line      if it is a short answer by itself, contains one bold ``**18**`` or one piece of code, or ends in its
-                   only italic text; or all of a text of one or two sentences that begins with yes or no; or the
-                   answer field of a JSON object; or a conclusion in another language
+    phrase         "The answer is 18.", "Final answer: $18$", ``A: 18``, "The correct option is (C)."
+    last_line      the last line, if it is short or has one bold or coded part; or the only number in it
     last_number    the last number of the text, whatever it says: only if a task names it
 
-A source yields all answers that it names, in order and without repetitions of the same text. Several different
-answers are no answer; the caller decides that. One that follows an explicit correction replaces those before it, and
-what follows a new question is not read (see ``corrections.replaced`` and ``new_question``). An answer that a weaker
-source names later is added to them, and contradicts them if it differs (see ``later``), and so is one that corrects
-them or stands beside them (see ``corrections``). An answer that is denied (``not \boxed{4}``, ``\boxed{4} is wrong``)
-is not accepted. If no source is present, ``accuracy`` reads what the last sentence concludes: see ``closing``. Every
-search is linear in the length of the text.
+Where the gold answer is a choice, only letters are candidates and the last one that is stated decides. Otherwise a
+source yields all answers that it names; several different answers are no answer, and neither is one that is denied
+(``not \boxed{4}``) or contradicted behind it (see ``after``). Every search is linear in the length of the text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from grpo_env.core import Completion, Format
+from grpo_env.lazy_regex import lazy_compile
 
 from ...blocks import find_tags, whole_turn
-from ..languages.foreign_text import uses_commas, uses_other_language
-from .answer_tag import from_answer_tags, not_mentioned
-from .boxed import EMPTY
-from .conclusions import values_at_end
-from .corrections import replaced
-from .extracted import ALL_SOURCES, SOURCES, ExtractedAnswer, Source, is_value, unit_behind
+from .after import with_later_answers
+from .boxed import EMPTY, boxed
+from .ending import before_new_question
+from .hashes import hashes
+from .json_field import json_field
+from .last_line import last_line, number_at_end
 from .last_number import last_number
-from .later import IN_TEXT, answer_in, visible, with_later_answers
-from .new_question import before_new_question, has_new_question
+from .result import ALL_SOURCES, SOURCES, ExtractedAnswer, Source, extracted, unit_behind
+from .stated import stated, statements
+from .tags import from_answer_tags, other_tags
 
 __all__ = [
     "ALL_SOURCES",
@@ -53,53 +51,116 @@ __all__ = [
     "after_reasoning",
     "answer_in",
     "final_answer",
-    "uses_commas",
-    "uses_other_language",
-    "values_at_end",
+    "visible",
 ]
 
+IN_TEXT: dict[Source, Callable[[str], ExtractedAnswer | None]] = {
+    "boxed": boxed,
+    "json": json_field,
+    "hashes": hashes,
+    "phrase": stated,
+    "last_line": last_line,
+    "last_number": last_number,
+}
+"""The sources that need no tags."""
 
-def final_answer(format: Format, completion: Completion, sources: Sequence[Source] = SOURCES) -> ExtractedAnswer:
-    """The final answer of a completion, by the rules of ``accuracy``: see ``grpo_env.verifiers.answers.extract``.
+_INVISIBLE = lazy_compile("[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+_FENCE = lazy_compile(r"\s*(```|\"\"\")[a-z0-9+#]{0,12}[ \t]*\n((?:(?!\1).)*)\1\s*", re.DOTALL)
 
-    ``answers`` of the result are the different answers that the completion names as its last; several are none.
-    ``sources`` may be fewer than all, or in another order.
+
+def final_answer(
+    format: Format,
+    completion: Completion,
+    sources: Sequence[Source] = SOURCES,
+    accepts: Callable[[str], bool] | None = None,
+    is_number: bool = False,
+) -> ExtractedAnswer:
+    """The final answer of a completion. ``answers`` of the result are the different ones that it names as its last.
+
+    Where the gold answer is an option's letter or yes or no, ``accepts`` says which texts are one: a source without any
+    is passed over, and the last one decides. ``is_number`` if the gold answer is a number: then the last line may be a
+    sentence with one number.
     """
     text = after_reasoning(format, completion)
     if text is None:
         return ExtractedAnswer((), "reasoning", "the reasoning block is not closed")
-    if has_new_question(text):
-        text = before_new_question(text, partial(_stated, format, sources))
-    answer = _answer(format, text, sources)
-    if answer and (answer.denied or len(answer.answers) > 1):
-        answer = replaced(text, answer, partial(_stated, format, sources)) or answer
-    if answer:
-        is_marked = answer.source == "last_line" and answer.end and not answer.is_all
-        return answer._replace(text=text, unit=unit_behind(text, answer.end) if is_marked else answer.unit)
-    return ExtractedAnswer((), "none", "no final answer in the text", text=text)
+    text = before_new_question(text)
+    answer = _last_accepted(format, text, sources, accepts) if accepts else None
+    answer = answer or _answer(format, text, sources, is_number)
+    if answer is None:
+        return ExtractedAnswer((), "none", "no final answer in the text", text=text)
+    is_marked = answer.source == "last_line" and answer.end
+    return answer._replace(text=text, unit=unit_behind(text, answer.end) if is_marked else answer.unit)
 
 
-def _stated(format: Format, sources: Sequence[Source], text: str) -> ExtractedAnswer | None:
-    """The answer that a text states, by a source other than its last line."""
-    return _answer(format, text, [source for source in sources if source not in ("last_line", "last_number")])
-
-
-def _answer(format: Format, text: str, sources: Sequence[Source]) -> ExtractedAnswer | None:
+def _answer(format: Format, text: str, sources: Sequence[Source], is_number: bool) -> ExtractedAnswer | None:
     """The answer by the first source that is present, with what follows it."""
     empty: ExtractedAnswer | None = None
     for source in sources:
-        if source == "answer_tag":
-            tags = not_mentioned(text, find_tags(text, format.answer)) if format.answer else []
-            extracted = from_answer_tags(text, tags, sources) if tags else None
-        else:
-            extracted = IN_TEXT[source](text)
-        if extracted is None or (source == "last_line" and _is_sentence(extracted, sources)):
+        answer = _by(source, format, text, sources)
+        if source == "last_line" and is_number and not (answer and answer.end):
+            answer = number_at_end(text) or answer
+        if answer is None:
             continue
-        if source == "boxed" and extracted.reason == EMPTY:  # "Put the answer in \boxed{}."
-            empty = extracted
+        if source == "boxed" and answer.reason == EMPTY:  # "Put the answer in \boxed{}."
+            empty = answer
         elif not (empty and source in ("last_line", "last_number")):
-            return with_later_answers(extracted, text, sources)
+            return with_later_answers(answer, text, sources)
     return empty
+
+
+def _last_accepted(
+    format: Format, text: str, sources: Sequence[Source], accepts: Callable[[str], bool]
+) -> ExtractedAnswer | None:
+    """The last text that is accepted, by the first source that has one."""
+    for source in sources:
+        if source == "phrase":
+            found = [(answer, end) for answer, end in statements(text).found if accepts(answer)]
+            answer = extracted([found[-1][0]], source, end=found[-1][1]) if found else None
+        elif source == "answer_tag":
+            answer = _in_tags(format, text, partial(_accepted_in, accepts, sources))
+        else:
+            answer = IN_TEXT[source](text)
+        if answer and not answer.answers and answer.reason != EMPTY:
+            return answer
+        accepted = [one for one in answer.answers if accepts(one)] if answer else []
+        if answer and accepted and source in ("answer_tag", "boxed") and len(accepted) < len(answer.answers):
+            return answer  # \\boxed{42} \\boxed{C}
+        if answer and accepted:
+            return with_later_answers(answer._replace(answers=(accepted[-1],)), text, sources)
+    return None
+
+
+def _accepted_in(accepts: Callable[[str], bool], sources: Sequence[Source], inner: str) -> ExtractedAnswer:
+    """The content of a tag, if it is accepted as it stands: in ``A: 36`` the letter is no marker."""
+    return extracted([inner], "answer_tag") if accepts(inner) else answer_in(inner, sources)
+
+
+def _by(source: Source, format: Format, text: str, sources: Sequence[Source]) -> ExtractedAnswer | None:
+    if source == "answer_tag":
+        return _in_tags(format, text, lambda inner: answer_in(inner, sources))
+    return IN_TEXT[source](text)
+
+
+def _in_tags(format: Format, text: str, read: Callable[[str], ExtractedAnswer]) -> ExtractedAnswer | None:
+    tags = find_tags(text, format.answer) if format.answer else []
+    return from_answer_tags(text, tags, read) or other_tags(text)
+
+
+def answer_in(text: str, sources: Sequence[Source] = SOURCES) -> ExtractedAnswer:
+    """The answer in a text that is nothing but an answer, such as the content of an answer tag or a gold answer."""
+    text = visible(text)
+    for source in sources:
+        if source not in ("answer_tag", "last_line", "last_number") and (answer := IN_TEXT[source](text)):
+            return with_later_answers(answer, text, sources)
+    if ("```" in text or '"""' in text) and (fence := _FENCE.fullmatch(text)):
+        text = fence[2].strip()
+    return extracted([text], "text")
+
+
+def visible(text: str) -> str:
+    """The text without marks that have no width: byte order marks, directions, soft hyphens and the like."""
+    return text if text.isascii() else _INVISIBLE.sub("", text)
 
 
 def after_reasoning(format: Format, completion: Completion) -> str | None:
@@ -109,10 +170,3 @@ def after_reasoning(format: Format, completion: Completion) -> str | None:
     if tags and not tags[-1].closing:
         return None
     return text[tags[-1].end :] if tags else text
-
-
-def _is_sentence(line: ExtractedAnswer, sources: Sequence[Source]) -> bool:
-    """Whether the last line is words with a number in them, where the task reads the last number."""
-    if "last_number" not in sources or not line.answers:
-        return False
-    return (line.is_all or not is_value(line.answers[0])) and last_number(line.answers[0]) is not None

@@ -2,9 +2,12 @@ r"""The source ``boxed``: ``\boxed{18}``, ``\boxed 18``, ``\fbox{18}``."""
 
 from __future__ import annotations
 
+import re
+from typing import NamedTuple
+
 from grpo_env.lazy_regex import lazy_compile
 
-from .extracted import MAX_ANSWERS, ExtractedAnswer, extracted, is_denied, unit_behind
+from .result import MAX_ANSWERS, ExtractedAnswer, extracted, is_denied, unit_behind
 
 NOT_CLOSED = "the box is not closed"
 EMPTY = "the box is empty"
@@ -13,7 +16,12 @@ _SYMBOL = r"\\(?:pi|infty|emptyset|varnothing|theta|alpha|beta)(?![A-Za-z])"
 _BOX = lazy_compile(
     r"\\(?:boxed|fbox)\s{0,9}(?:\{|(?P<bare>[-+]?[\d.][^\s${}\\]{0,40}|" + _SYMBOL + r"))|\\[\\{}]|[{}]"
 )
-_BLANK = lazy_compile(r"(?:\\(?:phantom|hspace)\{[^{}]*\}|\\q?quad|\\[,;: ]|[\s?_~$])*")
+# Blank boxes, and those that repeat an instruction: \boxed{\text{ }}, \boxed{answer}, \boxed{...}
+_BLANK = lazy_compile(
+    r"(?:\\(?:phantom|hspace)\{[^{}]*\}|\\text\{\s*\}|\\q?quad|\\[,;: ]|\\l?dots|\\square|[\s?_~$.…])*"
+    r"|(?:\\text\{\s*)?(?:the |your |final )*(?:answer|result|number)s?(?: here)?\s*\}?",
+    re.IGNORECASE,
+)
 
 
 def boxed(text: str) -> ExtractedAnswer | None:
@@ -23,29 +31,39 @@ def boxed(text: str) -> ExtractedAnswer | None:
     start = min(at for at in (text.find("\\boxed"), text.find("\\fbox")) if at >= 0)
     while start and text[start - 1] == "\\":  # one before it may escape the backslash of the box
         start -= 1
+    boxes, is_closed = _boxes(text, start)
+    if not is_closed:
+        return ExtractedAnswer((), "boxed", NOT_CLOSED)
+    filled = [box for box in boxes if not _BLANK.fullmatch(box.content)]
+    denied = any(is_denied(text, box.start) for box in filled[:MAX_ANSWERS])
+    end = filled[-1].end if filled else 0
+    unit = unit_behind(text, end) if len(filled) == 1 else ""
+    return extracted([box.content for box in filled], "boxed", EMPTY, denied, end)._replace(unit=unit)
+
+
+class _Box(NamedTuple):
+    start: int
+    end: int
+    content: str
+
+
+def _boxes(text: str, start: int) -> tuple[list[_Box], bool]:
+    """The outermost boxes from ``start`` on, and whether all are closed."""
     open_braces: list[tuple[int, int] | None] = []  # where the box and its content start, for those of a box
-    answers: list[str] = []
-    denied, depth, end = False, 0, 0
+    boxes: list[_Box] = []
+    depth = 0
     for match in _BOX.finditer(text, start):
         token = match.group()
         if token == "{":
             open_braces.append(None)
         elif token == "}" and open_braces:
-            box = open_braces.pop()
-            depth -= box is not None
-            content = text[box[1] : match.start()] if box is not None and depth == 0 else ""
-            if box is not None and not _BLANK.fullmatch(content):
-                end = match.end()
-                answers.append(content)
-                denied = denied or (len(answers) <= MAX_ANSWERS and is_denied(text, box[0]))
+            if (box := open_braces.pop()) is not None:
+                depth -= 1
+                if depth == 0:
+                    boxes.append(_Box(box[0], match.end(), text[box[1] : match.start()]))
         elif match["bare"] and depth == 0:
-            end = match.end()
-            answers.append(match["bare"])
-            denied = denied or (len(answers) <= MAX_ANSWERS and is_denied(text, match.start()))
+            boxes.append(_Box(match.start(), match.end(), match["bare"]))
         elif token[-1] == "{" and len(token) > 2:
             open_braces.append(match.span())
             depth += 1
-    if depth:
-        return ExtractedAnswer((), "boxed", NOT_CLOSED)
-    unit = unit_behind(text, end) if len(answers) == 1 else ""
-    return extracted(answers, "boxed", EMPTY, denied, end)._replace(unit=unit)
+    return boxes, depth == 0

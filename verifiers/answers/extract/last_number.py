@@ -6,8 +6,8 @@ from collections import deque
 
 from grpo_env.lazy_regex import lazy_compile
 
-from ..vocabulary.currencies import SIGNS
-from .extracted import ExtractedAnswer, extracted
+from ..quantities.currencies import SIGNS
+from .result import ExtractedAnswer, extracted
 
 _NUMBER = lazy_compile(
     rf"(?<![\w.\\])(?:(?<![\d)}}])[-+\u2212]\s?)?(?:\\?[{SIGNS}]\s?)?(?:[-+\u2212])?"

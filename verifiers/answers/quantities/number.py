@@ -10,14 +10,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 from math import log10
 
 from grpo_env.lazy_regex import lazy_compile
 
-from ..vocabulary.currencies import ISO, SIGN, WORD
-from ..vocabulary.number_words import in_digits
-from ..vocabulary.unit_names import FACTORS, LETTERS, NAMES
+from .currencies import ISO, SIGN, WORD
+from .number_words import in_digits
+from .unit_names import LETTERS, NAMES
 from .units import Unit, joined, may_be_variable, read_unit
 
 MAX_DIGITS = 2000
@@ -54,7 +53,6 @@ _BASED = lazy_compile(
 _BASES = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
           "eleven": 11, "twelve": 12, "sixteen": 16}  # fmt: skip
 _MAGNITUDE = lazy_compile(r"\s*(hundred|thousand|lakh|million|crore|billion|trillion)s?\b", re.IGNORECASE)
-_DOZEN = lazy_compile(r"\s*dozens?\b(?: of(?= [a-z]))?", re.IGNORECASE)
 _MAGNITUDE_OF_MONEY = lazy_compile(r"\s?([kmt]|bn?|mn)\b", re.IGNORECASE)  # $5k
 _MAGNITUDE_OF_CURRENCY = lazy_compile(rf"\s?((?i:k|mn?|bn?|t))\s(?={WORD})")
 _MAGNITUDES = {"hundred": 2, "thousand": 3, "lakh": 5, "million": 6, "crore": 7, "billion": 9, "trillion": 12,
@@ -63,7 +61,7 @@ _NO_NUMBER = lazy_compile(r"\\(?!frac)|[\[{|]")  # no number starts like this
 _GOES_ON = lazy_compile(r"\s*(?:\+|-\s*[\d\\(]|\\(?:sqrt|pi)(?![A-Za-z]))")  # 2 + \sqrt{3}, 2\pi: a formula
 _DIGIT = lazy_compile(r"\d")
 _SIGN = lazy_compile(r"[-+]|(?:minus|negative)\s+(?=[\d.$\\])", re.IGNORECASE)
-_IS_PART = frozenset((("BC", 1), ("than", 1)))  # words without which a number is another one
+_IS_PART = frozenset((("BC", 1), ("than", 1), ("dozen", 1)))  # words without which a number is another one
 # Words before a number that change nothing.
 _LEAD = lazy_compile(
     r"(?:(?:AD|CE) (?=\d+$)|an? (?=\d+(?:\.\d+)?(?: ?%| per ?cent))"
@@ -71,14 +69,7 @@ _LEAD = lazy_compile(
     re.IGNORECASE,
 )
 _CURRENCY = lazy_compile(rf"({SIGN})|({ISO}|(?i:rs|rmb))\.?\s?")
-# The next part of a quantity in two units: 30° 15', 5 ft 6 in, $5 and 25 cents
-_PART = lazy_compile(
-    r"(?:\s+and\s+|(?<=[a-z]{4}),\s(?:and\s)?(?=\d+\s[a-z]{4})|\s*)(\d+(?:\.\d+)?)\s*(°|''|'|\"|\^\{\s*(?:\\prime\s*){1,2}\}|[A-Za-z]+\.?)",
-    re.IGNORECASE,
-)
 _PER = lazy_compile(r"\s?(?:/|per\b)")  # $5/kg
-_TEXT = lazy_compile(r"\\text\s*\{\s*([A-Za-z]+)\s*\}")
-_FIRST_UNIT = lazy_compile(r"\s*(°|''|'|\"|[A-Za-z]+\.?)", re.IGNORECASE)
 
 
 class OverLimitError(ValueError):
@@ -89,14 +80,13 @@ class OverLimitError(ValueError):
 class Number:
     """An exact value and its unit, which is empty if none was written.
 
-    ``numeral`` is the digits of a numeral with a base (``101_2``) read as a decimal number, 101. ``also`` is the same
-    quantity in other units that it names: 5 ft 6 in is 5.5 ft and also 66 in. ``bare`` if the unit may be left out.
+    ``numeral`` is the digits of a numeral with a base (``101_2``) read as a decimal number, 101. ``bare`` if
+    the unit may be left out.
     """
 
     value: Fraction
     unit: Unit = ()
     numeral: Fraction | None = None
-    also: tuple[Number, ...] = ()
     bare: bool = True
 
     def equals(self, other: Number) -> bool:
@@ -108,40 +98,20 @@ class Number:
         return other.numeral is not None and self.numeral is None and self.value == other.numeral
 
 
-def read_number(text: str, description: bool = False) -> Number | None:
-    """The number that all of a text in normal spelling is, or ``None``. Raises ``OverLimitError``.
-
-    ``description`` also accepts what is counted in more words: ``18 students from the village``.
-    """
+def read_number(text: str) -> Number | None:
+    """The number that all of a text in normal spelling is, or ``None``. Raises ``OverLimitError``."""
     if text.isdecimal() and text.isascii():
         return Number(_integer(text))
     if match := _PLAIN.fullmatch(text):  # most numbers; the rest of this function reads them too, slowly
-        sign, decimal, top, bottom = match.groups()
-        if decimal:
-            value = _decimal(decimal)
-        elif divisor := int(_bounded(bottom, MAX_DIGITS)):
-            value = Fraction(int(_bounded(top, MAX_DIGITS)), divisor)
-        else:
-            return None
-        return Number(-value if sign else value)
+        return _plain_number(*match.groups())
     if _NO_NUMBER.match(text):
         return None
     if text and not text[0].isdigit() and (spelled := in_digits(text)):
-        return read_number(spelled, description)
+        return read_number(spelled)
     if not _DIGIT.search(text):
         return None
-    match = _LEAD.match(text)
-    sign, at = 1, match.end() if match else 0
-    currency = ""
-    for _ in range(2):  # -$5 and $-5
-        at = _skip_spaces(text, at)
-        if (match := _SIGN.match(text, at)) and sign == 1:
-            sign, at = (1 if match.group() == "+" else -1), match.end()
-        at = _skip_spaces(text, at)
-        if (match := _CURRENCY.match(text, at)) and not currency:
-            currency = _unit_name(match[1] or match[2])
-            at = match.end()
-    reading = _read_value(text, _skip_spaces(text, at))
+    sign, currency, at = _signs(text)
+    reading = _read_value(text, at)
     if reading is None:
         return None
     value, numeral, at = reading
@@ -150,73 +120,57 @@ def read_number(text: str, description: bool = False) -> Number | None:
     if _GOES_ON.match(text, at):
         return None
     value, at = _multiplied(value, text, at, bool(currency))
-    is_price = bool(currency) and _PER.match(text, at) is not None
-    unit = read_unit(f"${text[at:]}", 0, description) if is_price else read_unit(text, at, description)
-    if unit is not None and is_price:
-        unit = tuple(pair for pair in unit if pair[0] != "$")
+    unit = _unit_behind(text, at, bool(currency))
     if unit is None:
-        return _in_two_units(sign, value, currency, text, at)
+        return None
     bare = _IS_PART.isdisjoint(unit) and not may_be_variable(text, at, sign * value)
     unit = joined(currency, unit)
-    if ("dozen", 1) in unit:  # 9 (dozen)
-        value, unit = 12 * value, tuple(pair for pair in unit if pair[0] != "dozen")
     return Number(sign * value, unit, None if numeral is None else sign * numeral, bare=bare)
+
+
+def _unit_behind(text: str, at: int, is_money: bool) -> Unit | None:
+    """The unit behind a value; of a price ``$5/kg`` what it is the price of."""
+    if not (is_money and _PER.match(text, at)):
+        return read_unit(text, at)
+    unit = read_unit(f"${text[at:]}", 0)
+    return None if unit is None else tuple(pair for pair in unit if pair[0] != "$")
+
+
+def _plain_number(sign: str, decimal: str, top: str, bottom: str) -> Number | None:
+    if decimal:
+        value = _decimal(decimal)
+    elif divisor := int(_bounded(bottom, MAX_DIGITS)):
+        value = Fraction(int(_bounded(top, MAX_DIGITS)), divisor)
+    else:
+        return None
+    return Number(-value if sign else value)
+
+
+def _signs(text: str) -> tuple[int, str, int]:
+    """The sign and the currency in front of a number, in either order, and where they end: ``-$5`` and ``$-5``."""
+    match = _LEAD.match(text)
+    sign, at = 1, match.end() if match else 0
+    currency = ""
+    for _ in range(2):
+        at = _skip_spaces(text, at)
+        if (match := _SIGN.match(text, at)) and sign == 1:
+            sign, at = (1 if match.group() == "+" else -1), match.end()
+        at = _skip_spaces(text, at)
+        if (match := _CURRENCY.match(text, at)) and not currency:
+            currency = _unit_name(match[1] or match[2])
+            at = match.end()
+    return sign, currency, _skip_spaces(text, at)
 
 
 def _multiplied(value: Fraction, text: str, at: int, is_money: bool) -> tuple[Fraction, int]:
     """A value with the words that follow it: ``and a half``, ``million``, ``dozen``."""
     if match := _AND_A_HALF.match(text, at):
         return value + Fraction(1, _PARTS[match[1]]), match.end()
-    while dozen := _DOZEN.match(text, at):
-        value, at = 12 * value, dozen.end()
     match = _MAGNITUDE.match(text, at) or (_MAGNITUDE_OF_MONEY if is_money else _MAGNITUDE_OF_CURRENCY).match(text, at)
     return (value * 10 ** _MAGNITUDES[match[1].lower()], match.end()) if match else (value, at)
 
 
-def _in_two_units(sign: int, value: Fraction, currency: str, text: str, at: int) -> Number | None:
-    """A quantity in several units, each a part of the one before: ``30° 15'``, ``5 ft 6 in``, ``2 h and 30 min``."""
-    if "\\text" in text:
-        text = text[:at] + _TEXT.sub(r" \1", text[at:])
-    first = None if currency else _FIRST_UNIT.match(text, at)
-    if not (currency or first):
-        return None
-    units, values = [currency or (_unit_name(first[1]) if first else "")], [value]
-    at = first.end() if first else at
-    while match := _PART.match(text, at):
-        values.append(_decimal(match[1]))
-        units.append(_unit_name(match[2]))
-        at = match.end()
-    if len(units) < 2 or text[at:].strip(" ."):
-        return None
-    if units == ["'", '"']:
-        units = ["ft", "in"]
-    if units[:2] == ["h", "m"]:
-        units[1] = "min"
-    factors = [FACTORS.get(pair) for pair in pairwise(units)]
-    if not all(factors) or any(part >= (factor or 0) for part, factor in zip(values[1:], factors, strict=True)):
-        return None
-    total, size = value, Fraction(1)
-    for part, factor in zip(values[1:], factors, strict=True):
-        size /= factor or 1
-        total += part * size
-    return _in_units(sign * total, units, [factor or 1 for factor in factors])
-
-
-def _in_units(value: Fraction, units: list[str], factors: list[int]) -> Number:
-    """A quantity in the first of some units, and also in the others, of which so many are one of the unit before."""
-    also = []
-    smaller = value
-    for unit, factor in zip(units[1:], factors, strict=True):
-        smaller *= factor
-        also.append(Number(smaller, ((unit, 1),)))
-    return Number(value, ((units[0], 1),), also=() if units[0] == "°" else tuple(also))
-
-
 def _unit_name(text: str) -> str:
-    if "prime" in text:
-        return "'" if text.count("prime") == 1 else '"'
-    if text == "''":
-        return '"'
     return LETTERS.get(text) or NAMES.get(text) or NAMES.get(text.rstrip(".").lower(), text)
 
 
@@ -224,34 +178,49 @@ def _read_value(text: str, at: int) -> tuple[Fraction, Fraction | None, int] | N
     """The value, the digits of a numeral with a base read as a decimal number, and where the text of both ends."""
     if match := _BASED.match(text, at):
         return _numeral(match[2], match[3] or match[4] or match[5], match.end())
-    if match := _MIXED.match(text, at):
-        whole, top, bottom = match.groups()[:3] if match[1] else match.groups()[3:]
-        value = _quotient(top, bottom)
-        return None if value is None else (_integer(whole) + value, None, match.end())
-    if match := _FRACTION.match(text, at) or _SLASHED.match(text, at):
-        value = _quotient(match[1] or match[2], match[3] or match[4])
+    if match := _MIXED.match(text, at) or _FRACTION.match(text, at) or _SLASHED.match(text, at):
+        value = _fraction(match)
         return None if value is None else (value, None, match.end())
     if match := _PURE_POWER.match(text, at):
-        base, power = _integer(match[1]), int(_bounded(match[2] or match[3], 5))
-        if abs(power) * log10(max(int(base), 2)) > MAX_EXPONENT or (base == 0 and power < 0):
-            return None  # see ``modular``
-        return base**power, None, match.end()
+        value = _power(_integer(match[1]), int(_bounded(match[2] or match[3], 5)))
+        return None if value is None else (value, None, match.end())
     if match := _REPEATING.match(text, at):
         whole, fixed, *periods = match.groups(default="")
         return _repeating(whole, fixed, "".join(periods)), None, match.end()
     if (match := _DOTTED.match(text, at)) and (period := _period(match[2])):
         return _repeating(match[1], match[2], period), None, match.end()
-    if match := _DECIMAL.match(text, at):
-        number = _decimal(match[1])
-        exponent = match[2] or match[3] or match[4]
-        if exponent is None:
-            return number, None, match.end()
-        power = int(_bounded(exponent, 6))
-        if abs(power) > MAX_EXPONENT and not match[2]:
-            return None  # see ``modular``
-        if abs(power) > MAX_EXPONENT:
-            raise OverLimitError(f"the exponent {exponent[:20]} is too large")
-        return number * Fraction(10) ** power, None, match.end()
+    match = _DECIMAL.match(text, at)
+    value = _scientific(match) if match else None
+    return (value, None, match.end()) if match and value is not None else None
+
+
+def _fraction(match: re.Match[str]) -> Fraction | None:
+    """The value of a mixed number or a fraction; ``None`` for a division by zero."""
+    if match.re.groups == 6:
+        whole, top, bottom = match.groups()[:3] if match[1] else match.groups()[3:]
+        value = _quotient(top, bottom)
+        return None if value is None else _integer(whole) + value
+    return _quotient(match[1] or match[2], match[3] or match[4])
+
+
+def _power(base: Fraction, power: int) -> Fraction | None:
+    """A power, unless it is undefined or larger than what is worked out."""
+    if abs(power) * log10(max(int(base), 2)) > MAX_EXPONENT or (base == 0 and power < 0):
+        return None
+    return base**power
+
+
+def _scientific(match: re.Match[str]) -> Fraction | None:
+    """The value of a decimal number, perhaps with a power of ten."""
+    number = _decimal(match[1])
+    exponent = match[2] or match[3] or match[4]
+    if exponent is None:
+        return number
+    power = int(_bounded(exponent, 6))
+    if abs(power) <= MAX_EXPONENT:
+        return number * Fraction(10) ** power
+    if match[2]:
+        raise OverLimitError(f"the exponent {exponent[:20]} is too large")
     return None
 
 

@@ -12,14 +12,11 @@ from typing import NamedTuple, TypeAlias
 
 from grpo_env.lazy_regex import lazy_compile
 
-from ..vocabulary.currencies import SIGN, SIGNS, UNITS, with_codes
-from ..vocabulary.unit_names import (
-    AMBIGUOUS,
+from .currencies import SIGN, SIGNS, UNITS
+from .unit_names import (
     COMPOUNDS,
-    DIRECTIONS,
     FUNCTION,
     LETTERS,
-    LINKS,
     MEASURES,
     NAMES,
     NO_UNITS,
@@ -32,17 +29,12 @@ from ..vocabulary.unit_names import (
 Unit: TypeAlias = tuple[tuple[str, int], ...]  # words in one spelling, each with its exponent, sorted
 
 MAX_WORDS = 8
-MAX_DESCRIPTION = 20  # words
 MAX_MEASURE = 4  # words
 
 _POWER = r"(?:\s*(?:\^|\*\*)\s*(?:\{\s*(-?\d)\s*\}|(-?\d)))?"
-_DIRECTION = (
-    r"(?:(?:directed |acting |pointing |due |straight |vertically |to the ){0,3}"
-    r"(?:(?:left|right|up|down|north|south|east|west)(?:wards?)?|(?:anti-?|counter-?)?clockwise|c?cw)(?![A-Za-z]))"
-)
 _FIRST = r"[A-Za-z\u00c0-\u00c4\u00c6-\u024f\u0400-\u04ff\u1e00-\u1eff]"
 _UNIT = lazy_compile(
-    rf"\s*(?:\\cdot\s*|\*\s*|,\s*(?=per\b|{_DIRECTION}))?"
+    rf"\s*(?:\\cdot\s*|\*\s*|,\s*(?=per\b))?"
     r"(%|per\s+cent\b|'{1,2}(?!['A-Za-z])|\""
     rf"|°\s?[CF]?(?![A-Za-z])|[{SIGNS}¢]"
     r"|/|\\text\{([A-Za-z])\}|(?:[kMGm]\s?)?\\Omega|\\AA|\\mu ?[A-Za-z]+"
@@ -59,10 +51,6 @@ _OHMS = lazy_compile(r"(?<![A-Za-z])(?:[kMm]\s?)?\\Omega\Z")
 _OTHER_LETTER = lazy_compile(r"[A-Za-hln-z]")
 # A letter after a number, and its exponent: a unit, or a variable.
 _LONE_LETTER = lazy_compile(r"(\s?)([A-Za-z])(\s*(?:\^|\*\*)\s*(?:-?\d|\{\s*-?\d\s*\}))?")
-_FACTORS = lazy_compile(  # kA^2, \text{N}
-    r"(?<=[\d}).\s])((?:(?:[A-Za-z]|\\text\{[A-Za-z]\})(?:\s?\^\s?(?:\{-?\d\}|\d))?\s?){1,5})\Z"
-)
-_MARKED_LETTER = lazy_compile(r"\\text\{([A-Za-z])\}")
 _TWO_LETTERS = lazy_compile(r"([A-Za-z]{2})(\s?(?:\^|\*\*)\s?(?:\d|\{\s*\d\s*\}))?")
 _BRACKETED = lazy_compile(r"([^()\[\]]*)[(\[]([^()\[\]]*)[)\]]([^()\[\]]*)")
 _QUOTIENT = lazy_compile(r"\\frac\s*\{((?:[^{}]|\{-?\d\})*)\}\s*\{((?:[^{}]|\{-?\d\})*)\}")
@@ -75,18 +63,8 @@ _COMMAND = lazy_compile(r"\\[A-Za-z]+")
 _INLINE_POWER = lazy_compile(
     r"((?<![A-Za-z\\])(?:[cdkm]m|ft|in|mi)(?=[23](?!\d))|(?<=[A-Za-z1-4]\s)[A-Za-z](?=-[1-4](?!\d))|mol(?=-1(?!\d)))"
 )
-_IN_ONE = lazy_compile(r"(\b(?:in|per|for|every) )one(?= [a-z])")
-_LONG_NAMES = {
-    "parts per million": "ppm", "parts per billion": "ppb", "nautical mile": "nmi", "astronomical unit": "AU",
-    "map unit": "cM", "solar mass": "Msun", "solar masse": "Msun", "solar luminosity": "Lsun",
-    "solar luminositie": "Lsun", "solar radius": "Rsun", "solar radii": "Rsun",
-    "electron volt": "eV", "fluid ounce": "floz", "fl oz": "floz", "fl. oz": "floz",
-}  # fmt: skip
+_LONG_NAMES = {"nautical mile": "nmi", "electron volt": "eV", "fluid ounce": "floz", "light year": "light-year"}
 _LONG_NAME = lazy_compile(rf"\b({'|'.join(map(re.escape, _LONG_NAMES))})s?\b\.?", re.IGNORECASE)
-_SOLAR = lazy_compile(r"(?<![A-Za-z])([MLR])_\s?\{?\s?(?:\\odot|(?:\\text\{)?sun\}?)\s?\}?")
-_UNIT_HOURS = lazy_compile(r"(?<=watt|.amp)-(?=hours?\b)")
-_POINTS = lazy_compile(r"\s?\bpp\b")
-_JOINED = lazy_compile(r"\b(light|man|person) (?=(?:years?|hours?|days?)\b)")
 _HYPHENATED = lazy_compile(r"-\s?(?=[A-Za-z]{3}|(?:cm|mm|km|kg|ft|in|lb|oz)\b)")
 
 _RAISED = {"square": 2, "squared": 2, "sq": 2, "cubic": 3, "cubed": 3, "cu": 3}
@@ -114,9 +92,9 @@ _FILLERS = frozenset(
         "vertically",
     )
 )
-_AXES = frozenset(axis for axis, _ in DIRECTIONS.values())
 _UNITS = frozenset(("unit", "units"))
 _CONTAINERS = frozenset("pair dozen box pack packet bag set bottle case bunch group row stack slice".split())  # noqa: SIM905
+_CHANGES = frozenset("business surcharge discount off more less extra fewer ago later below above".split())  # noqa: SIM905
 _ACRONYM = lazy_compile(r"[A-Z]{2,}s")  # 12 CDs
 _FACTOR = lazy_compile(r"(?:per\s?cent|hundred|thousand|million|billion|trillion|dozen)(?![a-z])|\\?%")
 _AFTER_UNIT = lazy_compile(r"[,;:!?)$]|\.(?:\s|$)")
@@ -128,17 +106,7 @@ def same_unit(first: Unit, second: Unit) -> bool:
     """Whether two units do not contradict each other: ``dollars`` and ``dollars per day`` do not, cm and m do."""
     if not first or not second or first == second:
         return True
-    one, other = _decided(dict(first), dict(second)), _decided(dict(second), dict(first))
-    directions = [(one.pop(axis, 0), other.pop(axis, 0)) for axis in _AXES]
-    if any(first * second < 0 for first, second in directions):
-        return False
-    for own, (unit, opposite) in enumerate(((one, other), (other, one))):  # 15% discount, 15% surcharge
-        if opposite.keys() - unit.keys() and any(pair[own] and not pair[1 - own] for pair in directions):
-            return False
-    if not one or not other:
-        return True
-    if ("business" in one) != ("business" in other) and "day" in one and "day" in other:  # 5 business days
-        return False
+    one, other = dict(first), dict(second)
     for unit, opposite in ((one, other), (other, one)):
         if "unit" in unit:  # 12 square units: of any length
             return unit["unit"] in opposite.values()
@@ -146,26 +114,16 @@ def same_unit(first: Unit, second: Unit) -> bool:
     if (only_one and only_other) or not common:
         return False
     shared = {word for word, _ in common}
-    if any(word in _CONTAINERS for word, _ in only_one | only_other):  # 5 boxes of pens are not 5 pens
+    more = only_one | only_other
+    if any(word in _CONTAINERS or word in _CHANGES for word, _ in more):  # 5 boxes of pens are not 5 pens
         return False
     # Leaving out a measure is a contradiction (5 m/s is not 5 m), leaving out counted things is not (5 eggs a day).
-    return not any(
-        _is_unit(word, power) and (power > 0 or shared & (MEASURES | SYMBOLS)) for word, power in only_one | only_other
-    )
+    return not any(_is_unit(word, power) and (power > 0 or shared & (MEASURES | SYMBOLS)) for word, power in more)
 
 
 def _is_unit(word: str, power: int) -> bool:
     """Whether a word of a unit is a measure; a C may only be what is left of 20 °C, but not in N/C."""
     return word in MEASURES or word in SYMBOLS or (power < 0 and word in LETTERS)
-
-
-def _decided(unit: dict[str, int], other: dict[str, int]) -> dict[str, int]:
-    """The unit without ambiguous words: pounds are money or a weight, as in the other unit."""
-    for word, names in AMBIGUOUS.items():
-        if word in unit and word not in other:
-            name = next((name for known in (unit, other) for name in names if name in known), names[0])
-            unit = {name if key == word else key: power for key, power in unit.items()}
-    return unit
 
 
 def split_unit(text: str) -> tuple[str, Unit]:
@@ -203,22 +161,8 @@ def may_be_variable(text: str, at: int, value: Fraction) -> bool:
     return value.denominator == 1 and (glued or (value < 0 and match[2] in "mgshL"))
 
 
-def variables(text: str, formula: str) -> str:
-    """The letters at the end of a number's text, with their powers, if they are variables of a formula; else ``""``."""
-    match = _FACTORS.search(text)
-    factors = _MARKED_LETTER.sub(r"\1", match[1]) if match else ""
-    letters = [letter for letter in factors if letter.isalpha()]
-    known = _COMMAND.sub("", formula)
-    is_sum = known.count("".join(letters)) > 1  # 544 GB next to 32 GB + 512 GB
-    are_known = set(letters) <= set(known) and len(set(letters)) == len(letters)  # not 5 mm
-    return factors if are_known and not (len(letters) > 1 and is_sum) else ""
-
-
-def read_unit(text: str, at: int, description: bool = False) -> Unit | None:
-    """The unit that the rest of a text is, ``()`` for no words at all; ``None`` if it is something else.
-
-    ``description`` also accepts the longer ones that may follow a number: ``students from the village``.
-    """
+def read_unit(text: str, at: int) -> Unit | None:
+    """The unit that the rest of a text is, ``()`` for no words at all; ``None`` if it is something else."""
     if at == len(text):
         return ()
     text = text[at:]
@@ -227,28 +171,17 @@ def read_unit(text: str, at: int, description: bool = False) -> Unit | None:
     if any(character.isdigit() for character in text):
         text = _INLINE_POWER.sub(r"\1^", text)
     if " " in text.strip():
-        text = _LONG_NAME.sub(lambda match: _LONG_NAMES[match[1].lower()], with_codes(text))
-        text = _JOINED.sub(r"\1-", text)
-    if "odot" in text or "sun" in text:
-        text = _SOLAR.sub(r"\1sun", text)
-    if "-hour" in text:
-        text = _UNIT_HOURS.sub(" ", text)
-    if "-old" in text:  # 3-year-old
-        text = text.replace("-old", " old")
-    if "pp" in text:
-        text = _POINTS.sub(" percentage points", text)
-    if " one " in text:
-        text = _IN_ONE.sub(r"\1a", text)
+        text = _LONG_NAME.sub(lambda match: _LONG_NAMES[match[1].lower()], text)
     if "(" in text or "[" in text:
-        return _bracketed_unit(text, description)
+        return _bracketed_unit(text)
     if hyphen := _HYPHENATED.match(text):
-        text = " " + text[hyphen.end() :]
-    words = _unit_words(text, MAX_DESCRIPTION if description else MAX_WORDS)
-    unit = _product(words, description) if words is not None else None
+        text = " " + text[hyphen.end() :].replace("-old", " old")
+    words = _unit_words(text)
+    unit = _product(words) if words is not None else None
     return None if unit is None else tuple(sorted(unit.items()))
 
 
-def _bracketed_unit(text: str, description: bool) -> Unit | None:
+def _bracketed_unit(text: str) -> Unit | None:
     """The unit in ``9 (apples)``, ``5 cm (centimeters)`` and ``5 J/(kg K)``."""
     match = _BRACKETED.fullmatch(text)
     if match is None or not match[2].strip():
@@ -258,7 +191,7 @@ def _bracketed_unit(text: str, description: bool) -> Unit | None:
         return read_unit(before + inner + after, 0) if not after.strip() else None
     if len(inner) == 1 and (not before or inner.isupper()):  # 3(m), 18 (C)
         return None
-    outside, inside = read_unit(f"{before} {after}", 0, description), read_unit(" " + inner, 0, description)
+    outside, inside = read_unit(f"{before} {after}", 0), read_unit(" " + inner, 0)
     if outside is None or inside is None:
         return None
     return tuple(sorted((dict(inside) | dict(outside)).items()))
@@ -273,13 +206,13 @@ class _Word(NamedTuple):
     spaced: bool
 
 
-def _unit_words(text: str, most: int) -> list[_Word] | None:
+def _unit_words(text: str) -> list[_Word] | None:
     """A text as words of a unit; ``None`` if it has other parts or too many words."""
     words: list[_Word] = []
     at = 0
     while text[at:].strip() not in ("", "."):
         match = _UNIT.match(text, at)
-        if match is None or len(words) == most:
+        if match is None or len(words) == MAX_WORDS:
             return None
         word = match[2] or match[1].replace(" ", "").replace("\\mu", "u").replace("\\Omega", "ohm").replace(
             "\\AA", "angstrom"
@@ -291,15 +224,12 @@ def _unit_words(text: str, most: int) -> list[_Word] | None:
     return words
 
 
-def _product(words: list[_Word], description: bool) -> dict[str, int] | None:
+def _product(words: list[_Word]) -> dict[str, int] | None:
     """The words of a unit with their exponents."""
     unit: dict[str, int] = {}
     sign, raised = 1, 1  # of the words to come: -1 after "per", 2 after "square"
     expected = False  # whether the next word must be a unit
     for previous, word, following in zip([None, *words], words, [*words[1:], None], strict=False):
-        if word.plain in ("each", "apiece") and following is None:
-            unit["each"] = -1
-            continue
         is_of_a = previous is not None and previous.plain == "of" and word.plain in ("a", "an")  # 3/4 of a cup
         if word.power is None and not is_of_a and _is_per(word, following, bool(unit)):
             sign, expected = -1, True
@@ -309,7 +239,7 @@ def _product(words: list[_Word], description: bool) -> dict[str, int] | None:
         expected = word.plain in _BEFORE
         if _are_variables(previous, word):
             return None
-        if not _in_unit(word, following, description, bool(unit), word.spaced or sign < 0):
+        if not _in_unit(word, following, word.spaced or sign < 0):
             return None
         if word.plain in _BEFORE and following:
             raised = _RAISED[word.plain]
@@ -319,8 +249,6 @@ def _product(words: list[_Word], description: bool) -> dict[str, int] | None:
             unit[next(reversed(unit))] *= _RAISED[word.plain]
         else:
             power = sign * raised * (1 if word.power is None else word.power)
-            if word.plain in DIRECTIONS:  # of 5 m/s down
-                power = 1
             for name, exponent in _factors(word).items():
                 unit[name] = unit.get(name, 0) + power * exponent
             raised = 1
@@ -355,23 +283,21 @@ def _is_filler(word: _Word, following: _Word | None, after_unit: bool, expects_u
     return word.plain not in ("a", "an") or (following is not None and len(following.plain) > 1)
 
 
-def _in_unit(word: _Word, following: _Word | None, description: bool, after_unit: bool, spaced: bool) -> bool:
+def _in_unit(word: _Word, following: _Word | None, spaced: bool) -> bool:
     """Whether a word may be part of a unit where it stands."""
-    if word.plain in LINKS:
-        return description and after_unit and word.power is None
     if word.plain in NO_UNITS or word.plain in NUMBER_WORDS:
         return word.plain in ORDINALS and following is not None
     if len(word.plain) == 1 and word.plain.isalpha():
         return word.text in LETTERS
     if word.text in SYMBOLS or word.text in COMPOUNDS or word.plain in COMPOUNDS:
         return True
-    if word.plain in _UNITS or word.plain in NAMES or word.text in NAMES or word.plain in DIRECTIONS:
+    if word.plain in _UNITS or word.plain in NAMES or word.text in NAMES:
         return True
     if word.plain[0] in "°'\"":
         return True
     if word.power is not None:  # 3 abc^2
         return False
-    if (description and spaced and word.plain.isalpha()) or _ACRONYM.fullmatch(word.text):
+    if _ACRONYM.fullmatch(word.text):
         return True
     return may_be_unit(word.text, word.plain, spaced or _is_glued_word(word))
 
@@ -385,9 +311,6 @@ def _factors(word: _Word) -> dict[str, int]:
     """The unit that a word is: for most only its name, for speeds and degrees several with exponents."""
     if word.text in COMPOUNDS or word.plain in COMPOUNDS:
         return COMPOUNDS.get(word.text) or COMPOUNDS[word.plain]
-    if word.plain in DIRECTIONS:
-        axis, direction = DIRECTIONS[word.plain]
-        return {axis: direction}
     if word.text[0] in "'\"":
         return {"'" if word.text == "'" else '"': 1}
     if word.text[0] == "°":
@@ -413,13 +336,8 @@ def may_be_unit(word: str, plain: str, spaced: bool) -> bool:
     """Whether a word is a unit and not a product of variables: ``3cm`` and ``3 eggs``, not ``3xy`` or ``3 ab``."""
     if plain in NAMES or word in NAMES or plain in COMPOUNDS or plain[0] == "°":
         return True
-    if not plain.isalpha():  # km/h, half-dollars
-        parts = re.split(r"[./'-]+", plain)
-        if spaced and len(parts) == 2 and "-" in plain and any(map(_is_word, parts)):  # t-shirts, yo-yos
-            return True
-        return len(parts) > 1 and all(
-            part == "h" or (len(part) > 1 and may_be_unit(part, part, True)) for part in parts
-        )
+    if not plain.isalpha():
+        return _are_units(plain, spaced)
     if len(plain) == 1:
         return spaced and word in LETTERS
     return (
@@ -428,6 +346,14 @@ def may_be_unit(word: str, plain: str, spaced: bool) -> bool:
         and (any(vowel in plain for vowel in "aeiouy") or not plain.isascii())
         and not PRODUCT.fullmatch(word)
     )
+
+
+def _are_units(plain: str, spaced: bool) -> bool:
+    """Whether a word is units with signs between them: ``km/h``, ``half-dollars``, ``t-shirts``."""
+    parts = re.split(r"[./'-]+", plain)
+    if spaced and len(parts) == 2 and "-" in plain and any(map(_is_word, parts)):
+        return True
+    return len(parts) > 1 and all(part == "h" or (len(part) > 1 and may_be_unit(part, part, True)) for part in parts)
 
 
 def _is_word(part: str) -> bool:

@@ -1,0 +1,249 @@
+r"""Verdicts on outputs that models really wrote, with labels by others: ours, Inspect's, math-verify's and TRL's.
+
+    python -m venv /tmp/peers && /tmp/peers/bin/pip install -r benchmarks/requirements.txt
+    GRPO_ENV_DATA=FOLDER python benchmarks/natural.py --peer-python /tmp/peers/bin/python
+
+The rows are those of ``natural.jsonl`` in ``GRPO_ENV_DATA``, which natural_set.py builds, or of ``--file``: JSON
+lines with ``gold``, ``completion``, ``label``, ``source`` and perhaps ``extracted``. Those marked ``doubtful`` are
+left out. Each row is scored as written and, if its source names an answer, once more with this answer in
+``<answer>``. The sides:
+
+    ours          ``Accuracy()`` with the default format
+    inspect       ``match(numeric=True)`` if the gold answer is a number, else ``match()``: does the text end in it?
+    math-verify   as it is by default, with the gold answer in dollars and plain: either may be equal
+    math-verify+  the same, but told the choices where the gold answer is a letter or yes/no
+    trl           ``accuracy_reward`` with the gold answer in dollars
+
+Each gets an extracted answer as it reads it: ours in the tag, TRL in a box, the others bare. A verdict is a reward of
+1 or not; an unscored row counts as refused. ``ms`` is the processor time a row, children's included and imports not,
+of a process pinned to one core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).parent))
+from measured import measure, run
+
+_NUMBER = re.compile(r"[-+]?\$?\d[\d,]*(?:\.\d+)?|[-+]?\.\d+")
+_CHOICES = ("ABCDEFGHIJ", "abcdefghij")
+READINGS = {"completion": "as written", "extracted": "answer extracted"}
+
+
+class Verdict(NamedTuple):
+    accepted: bool
+    answer: str | None = None
+    why: str = ""
+    rule: str = ""
+
+
+Verdicts = Iterator[list[Verdict]]
+Row = dict[str, Any]
+
+
+def score_ours(rows: list[Row]) -> Verdicts:
+    from grpo_env.core import Completion, Example
+    from grpo_env.verifiers.accuracy import Accuracy
+    from grpo_env.verifiers.answers.math import algebra
+
+    verifier = Accuracy()
+    yield []  # imported
+    for number, row in enumerate(rows):
+        score = verifier(Example(str(number), answer=row["gold"]), Completion(row["text"]))
+        why = score.explanation if score.status == "scored" else f"{score.status}: {score.explanation}"
+        yield [Verdict(score.value == 1, score.answer, why, str(getattr(score, "rule", "") or ""))]
+    algebra.ALGEBRA.worker.close()  # reaped, so that its processor time counts
+
+
+def score_inspect(rows: list[Row]) -> Verdicts:
+    import asyncio
+    from types import SimpleNamespace
+
+    from inspect_ai.scorer import Target, match
+
+    scorers = {True: match(numeric=True), False: match()}
+    loop = asyncio.new_event_loop()
+    yield []  # imported
+    for row in rows:
+        state: Any = SimpleNamespace(output=SimpleNamespace(completion=row["text"]))
+        score = loop.run_until_complete(scorers[is_number(row["gold"])](state, Target(row["gold"])))
+        yield [Verdict(score is not None and score.value == "C", score and score.answer)]
+    loop.close()
+
+
+def score_math_verify(rows: list[Row], told: bool = False) -> Verdicts:
+    import logging
+
+    from math_verify import ExprExtractionConfig, LatexExtractionConfig, StringExtractionConfig, parse, verify
+
+    logging.disable(logging.WARNING)
+    default = [LatexExtractionConfig(), ExprExtractionConfig()]
+    yield []  # imported
+    for row in rows:
+        gold, configs = row["gold"], default
+        if told and (choices := _choices(gold)):
+            configs = [StringExtractionConfig(strings=choices, lowercase=len(gold) > 1)]
+        try:
+            answer = parse(row["text"], configs)
+            accepted = any(verify(parse(written, configs), answer) for written in (f"${gold}$", gold))
+        except Exception as error:
+            yield [Verdict(False, why=f"raised {type(error).__name__}")]
+        else:
+            yield [Verdict(accepted, str(answer[-1]) if answer else None)]
+
+
+def score_trl(rows: list[Row]) -> Verdicts:
+    from trl.rewards import accuracy_reward
+
+    yield []  # imported
+    for row in rows:
+        try:
+            reward = accuracy_reward([[{"role": "assistant", "content": row["text"]}]], [f"${row['gold']}$"])[0]
+        except Exception as error:
+            yield [Verdict(False, why=f"raised {type(error).__name__}")]
+        else:
+            yield [Verdict(reward == 1)]
+
+
+SIDES = {
+    "ours": score_ours,
+    "inspect": score_inspect,
+    "math-verify": score_math_verify,
+    "math-verify+": lambda rows: score_math_verify(rows, told=True),
+    "trl": score_trl,
+}
+
+
+def is_number(gold: str) -> bool:
+    return _NUMBER.fullmatch(gold.strip()) is not None
+
+
+def _choices(gold: str) -> tuple[str, ...]:
+    if gold.lower() in ("yes", "no"):
+        return ("yes", "no", "Yes", "No")
+    return next((tuple(letters) for letters in _CHOICES if len(gold) == 1 and gold in letters), ())
+
+
+def _lines(path: Path) -> list[Row]:
+    with path.open(encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+class Counts(NamedTuple):
+    rows: int
+    false_positives: int
+    false_negatives: int
+
+    @property
+    def cells(self) -> list[str]:
+        agreed = self.rows - self.false_positives - self.false_negatives
+        return [f"{agreed / self.rows:.1%}", f"{self.false_positives:,}", f"{self.false_negatives:,}"]
+
+
+def count(rows: list[Row], verdicts: list[Verdict]) -> Counts:
+    pairs = [(verdict.accepted, row["label"]) for row, verdict in zip(rows, verdicts, strict=True)]
+    return Counts(len(pairs), pairs.count((True, False)), pairs.count((False, True)))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--peer-python", help="python of the environment with the peers")
+    parser.add_argument("--file", type=Path, nargs="+", help="other rows than natural.jsonl")
+    parser.add_argument("--sides", nargs="+", choices=SIDES, default=list(SIDES))
+    parser.add_argument("--list", action="store_true", help="print every disagreement of ours, and the causes")
+    parser.add_argument("--side", nargs=2, metavar=("SIDE", "FILE"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.side:
+        side, path = options.side
+        measure(SIDES[side](_lines(Path(path))))
+        return
+    paths = options.file or [Path(os.environ.get("GRPO_ENV_DATA", ".")) / "natural.jsonl"]
+    if not paths[0].is_file():
+        print(f"skipped: GRPO_ENV_DATA does not name the folder with natural.jsonl, or no {paths[0]}", file=sys.stderr)
+        return
+    kept = [row for path in paths for row in _lines(path) if not row.get("doubtful")]
+    sides = [side for side in options.sides if side == "ours" or options.peer_python]
+    results: dict[str, dict[str, list[Verdict]]] = {}
+    print("| rows | side | completions | agree with the label | false + | false - | ms |\n" + "|---" * 7 + "|")
+    for reading, name in READINGS.items():
+        rows = [{**row, "text": row[reading]} for row in kept if row.get(reading) is not None]
+        results[name] = {}
+        for side in sides if rows else ():
+            written = [{**row, "text": _as_read(side, row["text"])} for row in rows] if reading == "extracted" else rows
+            result = _run(side, sys.executable if side == "ours" else options.peer_python, written)
+            results[name][side] = verdicts = [Verdict(*verdict) for verdict in result["verdicts"]]
+            cells = [name, side, f"{len(rows):,}", *count(rows, verdicts).cells]
+            print(f"| {' | '.join(cells)} | {1000 * result['cpu'] / len(rows):.2f} |", flush=True)
+    for reading, name in READINGS.items():
+        rows = [row for row in kept if row.get(reading) is not None]
+        if results[name]:
+            _by_source(name, rows, results[name])
+            _rules(name, rows, results[name].get("ours", []))
+            if options.list:
+                _disagreements(reading, rows, results[name].get("ours", []))
+
+
+def _as_read(side: str, extracted: str) -> str:
+    bare = extracted.removeprefix("<answer>").removesuffix("</answer>")
+    return {"ours": extracted, "trl": rf"\boxed{{{bare}}}"}.get(side, bare)
+
+
+def _run(side: str, python: str, rows: list[Row]) -> dict[str, Any]:
+    with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as file:
+        file.writelines(json.dumps({"gold": row["gold"], "text": row["text"]}) + "\n" for row in rows)
+        file.flush()
+        return run(__file__, side, python, file.name)
+
+
+def _by_source(name: str, rows: list[Row], results: dict[str, list[Verdict]]) -> None:
+    print(f"\n{name}, agreement in % (false positives, false negatives)\n")
+    print(f"| source | rows | {' | '.join(results)} |\n" + "|---" * (2 + len(results)) + "|")
+    for source in dict.fromkeys(row["source"] for row in rows):
+        places = [place for place, row in enumerate(rows) if row["source"] == source]
+        own = [rows[place] for place in places]
+        cells = [count(own, [verdicts[place] for place in places]).cells for verdicts in results.values()]
+        shown = " | ".join(f"{agreed.rstrip('%')} ({', '.join(wrong)})" for agreed, *wrong in cells)
+        print(f"| {source} | {len(places):,} | {shown} |")
+
+
+def _rules(name: str, rows: list[Row], verdicts: list[Verdict]) -> None:
+    """What decided our accepted rows, where a score says it."""
+    rules = Counter(
+        (verdict.rule, row["label"]) for row, verdict in zip(rows, verdicts, strict=False) if verdict.accepted
+    )
+    if any(rule for rule, _ in rules):
+        print(f"\n{name}, what decided the rows that ours accepts\n\n| rule | right | wrong |\n|---|---|---|")
+        for rule in sorted({rule for rule, _ in rules}, key=lambda rule: -rules[rule, True]):
+            print(f"| {rule or 'none'} | {rules[rule, True]:,} | {rules[rule, False]:,} |")
+
+
+def _disagreements(reading: str, rows: list[Row], verdicts: list[Verdict]) -> None:
+    wrong = [pair for pair in zip(rows, verdicts, strict=False) if pair[0]["label"] != pair[1].accepted]
+    print(f"\n{READINGS[reading]}, our disagreements")
+    for row, verdict in wrong:
+        where = f"{row['source']} {row.get('id', '')}".strip()
+        shown = [f"gold {row['gold']!r}", f"label {int(row['label'])}", f"answer {verdict.answer!r}", verdict.why]
+        print(f"{where}: {', '.join(shown)} {verdict.rule} | ...{row[reading][-160:]!r}")
+    print(f"\n{READINGS[reading]}, our false negatives by cause")
+    causes = Counter(_cause(verdict) for row, verdict in wrong if row["label"])
+    for cause, number in causes.most_common():
+        print(f"{number:,} x {cause}")
+
+
+def _cause(verdict: Verdict) -> str:
+    """The explanation without what is quoted and counted in it, so that like ones are one cause."""
+    return re.sub(r"\d+", "0", re.sub(r"'[^']*'|\"[^\"]*\"|`[^`]*`", "…", verdict.why))[:100]
+
+
+if __name__ == "__main__":
+    main()

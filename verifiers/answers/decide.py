@@ -1,0 +1,159 @@
+"""The decision on one answer: by the kind of the gold answer, then by the further readings of ``rules``, in order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from grpo_env.lazy_regex import lazy_compile
+
+from .extract import ExtractedAnswer
+from .extract.options import names_option
+from .gold import Gold
+from .kinds import Kind
+from .kinds.choice import LETTERS, named_options
+from .kinds.date import Date, read_date, same_date
+from .kinds.literal import same as same_literal
+from .kinds.mathematics import UndecidedError
+from .kinds.mathematics import same as same_mathematics
+from .kinds.text import plain, same_text
+from .kinds.truth import names_truth
+from .kinds.truth import same as same_truth
+from .math.algebra import DeadlineError, UnreadableError
+from .math.compare import Rules, Verdict
+from .math.normal import normal
+from .math.parse import parse
+from .quantities.number import Number, OverLimitError
+from .quantities.units import factor_at_start, measure_at_start, read_unit, same_unit
+from .rules import first_rule, inner_text
+
+ACCEPTS: dict[Kind, Callable[[str], bool]] = {"choice": names_option, "truth": names_truth}
+"""Which texts can be an answer at all, where the kind of the gold answer says so."""
+RULE_OF = {
+    "the same number": "number",
+    "the same number, one as a percentage": "percentage",
+    "equal within rel_tol": "rel_tol",
+    "equal when rounded to decimals": "decimals",
+    "the same text": "same text",
+    "the same words": "same text",
+    "the same elements": "elements",
+    "the same choice": "choice",
+    "the same date": "date",
+    "the same value": "literal",
+    "equal by algebra": "algebra",
+}
+"""The name of the comparison that each reason to accept an answer stands for."""
+
+
+_OPTION = lazy_compile(r"(?:option |choice )?\(?([A-Za-z])\)?[.:,]?(?: (.*))?", re.DOTALL)
+_CALCULATED = lazy_compile(
+    r"\A\\text\{\([A-Z]\)\},\s*\d|\A(?:\\text\{)?\W*[A-Z]\)\}?\s*(?:[;/]|-\s?\d|[=+<>]|(?:\\text\{)?not\b|\\(?:cup|ne|cap|\s))"
+)  # (B)-12
+_LAST_WORD = lazy_compile(r"(?:[\s$*\\})]|\\\))*([^\W\d_]{3,})[.!\u3002]?\s*(?:\n|\Z)")  # \boxed{2}$ Minuten.
+_INITIALS = lazy_compile(r"\W*[A-Z]\. [A-Z]\.")  # J. K. Rowling
+
+
+def decide(gold: Gold, text: str, final: ExtractedAnswer, rules: Rules) -> Verdict:
+    """The verdict on one answer, with the name of what accepted it.
+
+    Raises ``OverLimitError``, ``DeadlineError``, ``UnreadableError`` and ``UndecidedError``, see ``kinds.mathematics``.
+    """
+    failure: UnreadableError | None = None
+    if unit := _unit_behind(gold, text, final):
+        text = f"{text} {unit}"
+    if _has_other_unit(gold, final):
+        return Verdict(False, "a different unit")
+    try:
+        verdict = _by_kind(gold, text, rules)
+    except UndecidedError:
+        raise
+    except UnreadableError as error:
+        verdict, failure = Verdict(False, "different words"), error
+    if verdict.correct:
+        return verdict._replace(rule=verdict.rule or RULE_OF[verdict.reason])
+    if verdict.reason in ("not evaluated", "hedged", "denied", "a range") or _is_plain_number(gold, text):
+        return verdict
+    inner = inner_text(text)
+    if inner and (of_inner := decide(gold, inner, final, rules)).correct:
+        return of_inner
+    try:
+        rule = first_rule(gold, text, rules, final.source)
+    except (OverLimitError, DeadlineError, UnreadableError):
+        rule = None
+    if rule:
+        return Verdict(True, f"right by the rule {rule!r}", rule)
+    if failure:
+        raise failure
+    return verdict
+
+
+def _by_kind(gold: Gold, text: str, rules: Rules) -> Verdict:
+    """The verdict on an answer as it stands, by the kind of the gold answer."""
+    if gold.own:
+        value = gold.own.read(text)
+        same = value is not None and bool(gold.own.same(gold.answer, value))
+        return Verdict(same, "the same value" if same else "a different value", type(gold.own).__name__ if same else "")
+    if gold.kind == "choice":
+        return _by_letter(gold, text, rules)
+    if gold.kind == "date":
+        same = _same_date(gold.answer, text)
+        return Verdict(same, "the same date" if same else "a different date")
+    if gold.kind == "truth":
+        same, with_reason = same_truth(gold.text, text, rules.ignore_case)
+        return Verdict(same, "the same text" if same else "different words", "with its reason" if with_reason else "")
+    if gold.kind == "literal":
+        same = same_literal(gold.text, text)
+        return Verdict(same, "the same value" if same else "a different value")
+    if gold.kind == "text":
+        same = same_text(gold.text, text, rules.ignore_case, rules.notation == "flexible")
+        return Verdict(same, "the same text" if same else "different words")
+    return same_mathematics(gold, text, rules)
+
+
+def _by_letter(gold: Gold, text: str, rules: Rules) -> Verdict:
+    """The verdict where the gold answer is a letter, perhaps with the text of its option."""
+    own = _OPTION.fullmatch(plain(gold.text))
+    letter, option = (own[1], own[2]) if own else (gold.text, "")
+    if same_text(gold.text, text, rules.ignore_case):
+        return Verdict(True, "the same choice")
+    named = named_options(text, LETTERS if letter.upper() in LETTERS else LETTERS + letter.upper())
+    theirs = _OPTION.fullmatch(plain(text))
+    if named.more or len(named.letters) > 1 or _CALCULATED.search(text) or _INITIALS.match(text):
+        return Verdict(False, "hedged")
+    if option and theirs and theirs[2] and not same_text(option, theirs[2], rules.ignore_case):
+        return Verdict(False, "different words")
+    same = named.letters == {letter.upper()} and (rules.ignore_case or letter in text)
+    return Verdict(same, "the same choice" if same else "different words")
+
+
+def _same_date(gold: object, text: str) -> bool:
+    return isinstance(gold, Date) and (date := read_date(plain(text))) is not None and same_date(gold, date)
+
+
+def _is_plain_number(gold: Gold, text: str) -> bool:
+    """Whether both are numbers in digits, so that no further reading can make them equal."""
+    return gold.kind == "number" and text.replace(",", "").replace(".", "", 1).lstrip("-").isdecimal()
+
+
+def _unit_behind(gold: Gold, text: str, final: ExtractedAnswer) -> str | None:
+    """The unit behind a box or bold number, if the gold answer has one as well: ``\\boxed{45}`` radians for 45°.
+
+    Where the gold answer is a bare number the unit was asked for: ``\\boxed{0.17}`` million tons is 0.17.
+    """
+    if not final.unit or gold.kind != "number" or not isinstance(gold.parsed.content, Number):
+        return None
+    number = parse(text).content
+    is_percent = final.unit.lstrip("\\ ").startswith(("%", "percent"))
+    if not isinstance(number, Number) or number.unit or not (gold.parsed.content.unit or is_percent):
+        return None
+    return factor_at_start(final.unit) or measure_at_start(normal(final.unit))
+
+
+def _has_other_unit(gold: Gold, final: ExtractedAnswer) -> bool:
+    """Whether only another unit than the gold answer's stands between a box and the end of its sentence."""
+    if not final.unit or gold.kind != "number" or not isinstance(gold.parsed.content, Number):
+        return False
+    behind = _LAST_WORD.match(final.text, final.end)
+    unit = read_unit(f" {behind[1]}", 0) if behind else None
+    expected = gold.parsed.content.unit
+    return bool(behind and expected and unit != () and (unit is None or not same_unit(unit, expected)))

@@ -1,0 +1,38 @@
+"""Where a base model goes on after its answer: it invents a new question or the next turn of the user."""
+
+from __future__ import annotations
+
+from grpo_env.lazy_regex import lazy_compile
+
+_NEW_QUESTION = lazy_compile(
+    r"\n[ \t]*(?:\*\*)?(?:Question|Q|Problem|User|Human)(?:[ \t]?\d{1,4})?(?:\*\*)?[ \t]?:"
+    r"|\n#{2,6}[ \t]*(?:Instruction|Question|Problem|User|Human|Input)\b"
+    r"|<\|im_start\|>\s{0,3}user\b|<\|start_header_id\|>\s{0,3}user\b|<\|user\|>|<start_of_turn>\s{0,3}user\b|\[INST\]"
+)
+_REMAINS = lazy_compile(
+    r"(?:\s*(?:<eoa>|<\|[a-z_]{1,20}\|>)|\n\s*(?:Q|Question|User|Human|Problem)\s?:?)+\s*\Z"
+)  # of stop strings
+
+
+def before_new_question(text: str) -> str:
+    """The text before the first new question, or all of it. A text that begins with one is read as a whole."""
+    if not _may_have_question(text):
+        return text
+    text = _REMAINS.sub("", text)
+    question = _NEW_QUESTION.search(text)
+    if question is None or _NEW_QUESTION.match("\n" + text.lstrip()) or not text[: question.start()].strip():
+        return text
+    return text[: question.start()]
+
+
+def _may_have_question(text: str) -> bool:
+    """Whether a text has what every match of the patterns has: a letter is found faster."""
+    return (
+        "Q" in text
+        or ("#" in text and "\n##" in text)
+        or ("<" in text and ("<|" in text or "<e" in text or "<start_of" in text))
+        or ("P" in text and "Problem" in text)
+        or ("U" in text and "User" in text)
+        or ("H" in text and "Human" in text)
+        or ("[" in text and "[INST]" in text)
+    )

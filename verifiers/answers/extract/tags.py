@@ -1,0 +1,92 @@
+"""The source ``answer_tag``: ``<answer>18</answer>``, or whatever the task calls the tag.
+
+Without that tag also the tags that models use instead, around an answer: ``<ans>``, ``<solution>``, ``[ANSWER]``,
+``【答案】`` (public result files).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from grpo_env.lazy_regex import lazy_compile
+
+from ...blocks import Tag
+from .result import MAX_ANSWERS, ExtractedAnswer, extracted, is_denied
+
+_TAGS = lazy_compile(r"[`'\"]?\s(?:tags?|blocks?|elements?)\b")
+_BETWEEN = lazy_compile(r"[`'\"]?\s?(?:\.\.\.|…|and)?\s?[`'\"]?")
+_OTHER = lazy_compile(
+    r"<(?P<name>(?:final_?)?ans(?:wer)?|solution|Answer|ANSWER)>\s*(?P<content>[^<>]{1,400}?)\s*</(?P=name)>"
+    r"|\[(?P<bracket>ANSWER|ANS|SOLUTION)\]\s*(?P<inner>[^\[\]]{1,400}?)\s*\[/(?P=bracket)\]"
+    r"|(?:【(?:正确)?答案】|\[(?:正确)?(?:答案|金额)\])[:\uff1a]?\s*(?P<behind>[^\n【】]{1,200})",
+    re.IGNORECASE,
+)
+
+
+def from_answer_tags(text: str, tags: list[Tag], read: Callable[[str], ExtractedAnswer]) -> ExtractedAnswer | None:
+    """What ``read`` finds inside all pairs of tags; none if a pair is incomplete, nested or empty."""
+    tags = _not_mentioned(text, tags)
+    if not tags:
+        return None
+    contents, denied = [], False
+    opening: Tag | None = None
+    for tag in tags:
+        if not tag.closing:
+            if opening is not None:
+                return ExtractedAnswer((), "answer_tag", "answer tags are nested")
+            opening = tag
+        elif opening is not None:
+            contents.append(text[opening.end : tag.start])
+            denied = denied or (len(contents) <= MAX_ANSWERS and is_denied(text, opening.start))
+            opening = None
+    if opening is not None or not contents:
+        return ExtractedAnswer((), "answer_tag", "the answer tag is not closed")
+    parts = [read(content) for content in contents]
+    for part in parts:
+        if not part.answers:
+            return part
+    answers = [answer for part in parts for answer in part.answers]
+    return extracted(answers, "answer_tag", denied=denied or any(part.denied for part in parts), end=tags[-1].end)
+
+
+def other_tags(text: str) -> ExtractedAnswer | None:
+    """The answers inside of tags with other names."""
+    if not _may_have_tag(text):
+        return None
+    matches = list(_OTHER.finditer(text))
+    if not matches:
+        return None
+    contents = [match["content"] or match["inner"] or match["behind"] for match in matches[-MAX_ANSWERS:]]
+    return extracted(contents, "answer_tag", denied=is_denied(text, matches[-1].start()), end=matches[-1].end())
+
+
+def _may_have_tag(text: str) -> bool:
+    """Whether a text holds something that every match holds; a plain search is much faster than the pattern."""
+    return "</" in text or "[/" in text or "答案" in text or "金额" in text
+
+
+def _not_mentioned(text: str, tags: list[Tag]) -> list[Tag]:
+    """The tags without those that a sentence only mentions: "I will use <answer> tags", or in backquotes."""
+    rest = []
+    at = 0
+    while at < len(tags):
+        tag, following = tags[at], tags[at + 1] if at + 1 < len(tags) else None
+        at += 1
+        is_pair = not tag.closing and following is not None and following.closing
+        if (
+            is_pair
+            and following
+            and _is_mention(text, following)
+            and _BETWEEN.fullmatch(text, tag.end, following.start)
+        ):
+            at += 1
+            continue
+        if tag.closing or not _is_mention(text, tag):
+            rest.append(tag)
+    return rest
+
+
+def _is_mention(text: str, tag: Tag) -> bool:
+    quoted = text[tag.start - 1 : tag.start] == "`" and text[tag.end : tag.end + 1] == "`"
+    return quoted or _TAGS.match(text, tag.end) is not None

@@ -1,1 +1,0 @@
-"""Formulas: one grammar, exact arithmetic, residues, matrices, and computer algebra in a process that can be killed."""

@@ -1,0 +1,54 @@
+"""Yes, no, true or false, perhaps with the reason behind it: "No, it sinks." Where that contradicts it, it is wrong.
+
+Needed by strategyqa and coin_flip (zero-shot-CoT logs).
+"""
+
+from __future__ import annotations
+
+import re
+
+from grpo_env.lazy_regex import lazy_compile
+
+from ..hedges import CORRECTS, DOUBTS, LEAVES_OPEN, WRONG
+from .text import plain
+
+_WORD = lazy_compile(r"(?:(?:most |very )?likely )?[\"'\u201c]?(yes|no|true|false)\b[\"']?", re.IGNORECASE)
+_REASON = lazy_compile(r"(?:[.,;:!]|\s[\u2013\u2014-]|(?=\s(?:because|since)\b))\s*(?=[^\W_])", re.IGNORECASE)
+_UNSURE = lazy_compile(
+    rf"\b(?:{CORRECTS}|{DOUBTS}|{LEAVES_OPEN}|{WRONG}|although|though|depends|sure|know|unclear|unknown|certain|right"
+    r"|correct|answers?)\b|\?",
+    re.IGNORECASE,
+)
+_AGAINST = {
+    True: lazy_compile(r"\b(?:no|false|not|never|cannot|neither|nor|none)\b|n['\u2019]t\b", re.IGNORECASE),
+    False: lazy_compile(r"\b(?:yes|true)\b", re.IGNORECASE),
+}
+
+
+def is_truth(text: str) -> bool:
+    """Whether a gold answer is one of the four words."""
+    return "\\" not in text and plain(text).casefold() in ("yes", "no", "true", "false")
+
+
+def names_truth(text: str) -> bool:
+    """Whether a text begins with one of them."""
+    return _WORD.match(plain(text)) is not None
+
+
+def same(gold: str, answer: str, ignore_case: bool) -> tuple[bool, bool]:
+    """Whether an answer says the same as the gold answer, and whether it does so with its reason.
+
+    A reason has two words or more, and neither doubts nor contradicts the word in front of it; a list is none.
+    """
+    text = plain(answer)
+    word = _WORD.match(text)
+    if word is None or word[1].casefold() != plain(gold).casefold() or not (ignore_case or word[1] == plain(gold)):
+        return False, False
+    rest = text[word.end() :]
+    if not rest.strip(" .!"):
+        return True, False
+    behind = _REASON.match(rest)
+    reason = rest[behind.end() :] if behind else ""
+    if not reason or _UNSURE.search(reason) or _AGAINST[word[1].casefold() in ("yes", "true")].search(reason):
+        return False, False
+    return any(len(item.split()) > 1 for item in re.split("[,;/]", reason)), True

@@ -1,1 +1,0 @@
-"""Answers in other languages than English: their numbers, times and words."""

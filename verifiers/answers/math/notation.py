@@ -1,0 +1,300 @@
+r"""One value in several notations: degrees and radians, ``b \ge a``, named coordinates, ``\{5\}``; and lists as tuples.
+
+The option ``notation`` says whether these count as equal, the option ``brackets`` whether a tuple needs its brackets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import NamedTuple
+
+from grpo_env.lazy_regex import lazy_compile
+
+from ..quantities.number import Number
+from .brackets import items
+from .intervals import real_set
+from .parse import parse_list
+from .parsed import Formula, Group, ParsedAnswer, Words
+
+DEGREES = (("°", 1),)
+RADIANS = frozenset(("rad", "radian"))
+
+_NAME = r"(?:[A-Za-z]|\\[a-z]+)(?:_(?:\w|\{[^{}]{1,9}\}))?"
+_INDEX_IN_WORDS = lazy_compile(r"(?P<name>[A-Za-z]|\\[a-z]+)_\{?\\?(?P<index>[a-z]{2,9})\}?")
+_CHOOSING = frozenset("max min avg mean initial final left right lower upper first second in out old new".split())  # noqa: SIM905
+_SIGN = lazy_compile(
+    r"<|>|\\(?:le|ge|ll|gg|Rightarrow|Leftarrow|implies|impliedby|Leftrightarrow|iff|subseteq|supseteq|subset|supset)"
+    r"(?![A-Za-z])"
+)
+_TURNED = {
+    ">": "<", r"\ge": r"\le", r"\gg": r"\ll", r"\Leftarrow": r"\Rightarrow", r"\impliedby": r"\implies",
+    r"\supseteq": r"\subseteq", r"\supset": r"\subset",
+}  # fmt: skip
+_SPELLED = {r"\implies": r"\Rightarrow", r"\iff": r"\Leftrightarrow"}
+_SEQUENCES = ("abcdefgh", "klmn", "pqrst", "uvw", "xyz")  # letters whose order everybody knows
+_FUNCTION = lazy_compile(r"(?P<name>[A-Za-z]'{0,2}) ?\( ?(?P<argument>[a-z]) ?\)")
+_ITS_ARGUMENT = lazy_compile(r"(?<=[A-Za-z\d}'])\([a-z](?:,[a-z])*\)\Z")
+_OPERATOR_NAME = lazy_compile(r"\A\{([A-Za-z]{2,12})\} ?")  # \operatorname{rank}
+_ARROW = lazy_compile(r"\\vec\s?\{([A-Za-z ]{1,4})\}")
+_DERIVATIVE = lazy_compile(r"\\frac\{(d|\\partial) ?(\w)\}\{(?:d|\\partial) ?([a-z])\}")
+_P_VALUE = lazy_compile(r"[pP]\s?-\s?value")
+_GIVEN = lazy_compile(r"\s?(?:\\mid(?![a-z])|\|)\s?")
+_ESTIMATE = lazy_compile(r"\\hat\s?\{([py])\}")
+_ANGLE = lazy_compile(r"((?:m ?)?\\angle ?)([A-Z]|[A-Z]{3})")
+_JOINT = lazy_compile(r"([PEn]?\(?)([A-Z]) ?(\\cap|\\cup) ?([A-Z])(\)?)")
+_EIGENVALUE = lazy_compile(r"\\lambda_\{?\d\}?")  # whose numbers mean nothing
+_EXTREMES = lazy_compile(r"(?:max|min|maximum|minimum|largest|smallest|greatest|least)(?: value)?", re.IGNORECASE)
+_OR = lazy_compile(r"(?<![A-Za-z])or(?![A-Za-z])")
+_ALTERNATIVES = lazy_compile(r"(?<![A-Za-z])or(?![A-Za-z])|\\pm(?![A-Za-z])")
+
+
+class Relations(NamedTuple):
+    """``a < b \\le c`` from the smallest side to the largest; ``turned`` if it was written the other way around."""
+
+    sides: tuple[str, ...]
+    signs: tuple[str, ...]
+    turned: bool
+
+
+def relations(text: str) -> Relations | None:
+    """The sides of a chain of inequalities, implications or inclusions in one direction, or ``None``."""
+    signs = tuple(_SIGN.findall(text))
+    if not signs:
+        return None
+    sides = tuple(side.strip() for side in _SIGN.split(text))
+    if not all(sides) or len(items(text)) > 1 or "=" in text or r"\mid" in text:
+        return None
+    turned = [sign in _TURNED for sign in signs]
+    if all(turned):
+        return Relations(sides[::-1], _spelled(_TURNED[sign] for sign in reversed(signs)), True)
+    return None if any(turned) else Relations(sides, _spelled(signs), False)
+
+
+def _spelled(signs: Iterable[str]) -> tuple[str, ...]:
+    return tuple(_SPELLED.get(sign, sign) for sign in signs)
+
+
+def in_radians(one: ParsedAnswer, other: ParsedAnswer) -> tuple[ParsedAnswer, ParsedAnswer] | None:
+    r"""The angle in degrees of two answers in radians, if the other has a ``\pi`` or is in radians."""
+    first, second = _unit(one), _unit(other)
+    if first == DEGREES and _is_in_radians(other, second):
+        return _radians(one), _without_unit(other)
+    if second == DEGREES and _is_in_radians(one, first):
+        return _without_unit(one), _radians(other)
+    return None
+
+
+def _unit(answer: ParsedAnswer) -> tuple[tuple[str, int], ...] | None:
+    return answer.content.unit if isinstance(answer.content, Number | Formula) else None
+
+
+def _is_in_radians(answer: ParsedAnswer, unit: tuple[tuple[str, int], ...] | None) -> bool:
+    if unit:
+        return len(unit) == 1 and unit[0][0] in RADIANS and unit[0][1] == 1
+    return isinstance(answer.content, Formula) and r"\pi" in answer.content.text
+
+
+def _radians(answer: ParsedAnswer) -> ParsedAnswer:
+    content = answer.content
+    if isinstance(content, Number):
+        turn = content.value / 180
+        text = rf"\frac{{{turn.numerator}\pi}}{{{turn.denominator}}}"
+    else:
+        assert isinstance(content, Formula)
+        text = rf"\frac{{\pi}}{{180}}({content.text})"
+    return ParsedAnswer(text, Formula(text), answer.variable, text)
+
+
+def _without_unit(answer: ParsedAnswer) -> ParsedAnswer:
+    assert isinstance(answer.content, Number | Formula)
+    content = replace(answer.content, unit=())
+    return replace(answer, content=content, right_side=content.text if isinstance(content, Formula) else "")
+
+
+def unpacked(one: ParsedAnswer, other: ParsedAnswer) -> tuple[ParsedAnswer, ParsedAnswer] | None:
+    r"""The two answers with ``\{5\}`` as 5, if the other one is not a group either."""
+    if isinstance(one.content, Group) and one.content.kind == "set" and not isinstance(other.content, Group):
+        return (_element(one, one.content), other) if len(one.content.items) == 1 else None
+    if isinstance(other.content, Group) and other.content.kind == "set" and not isinstance(one.content, Group):
+        return (one, _element(other, other.content)) if len(other.content.items) == 1 else None
+    return None
+
+
+def _element(answer: ParsedAnswer, content: Group) -> ParsedAnswer:
+    element = content.items[0]
+    return replace(element, variable=answer.variable, right_side=element.text) if answer.variable else element
+
+
+def as_coordinates(one: ParsedAnswer, other: ParsedAnswer) -> tuple[ParsedAnswer, ParsedAnswer] | None:
+    """Two answers as tuples if one names its coordinates, ``x=2, y=-1``, and the other one has them in order."""
+    for first, second in ((one, other), (other, one)):  # (x, y) = (2, -1) for 2, -1
+        is_tuple = isinstance(first.content, Group) and first.content.kind == "()"
+        if is_tuple and "," in (first.variable or "") and (listed := as_tuple(second)):
+            return first, listed
+    for first, second, swapped in ((one, other, False), (other, one, True)):
+        names = _names(first)
+        if names is None or _names(second) is not None:
+            continue
+        coordinates = as_tuple(second) or second
+        tuple_name = coordinates.variable if coordinates.variable and "," in coordinates.variable else None
+        order = _order(names, tuple_name)
+        if isinstance(coordinates.content, Group):
+            coordinates = replace(coordinates, content=as_vector(coordinates.content))
+        if not (order and isinstance(coordinates.content, Group) and coordinates.content.kind == "()"):
+            continue
+        assert isinstance(first.content, Group)
+        values = tuple(_value(first.content.items[names.index(name)]) for name in order)
+        pair = ParsedAnswer(first.text, Group("()", values)), replace(coordinates, variable=None)
+        return (pair[1], pair[0]) if swapped else pair
+    return None
+
+
+def as_vector(group: Group) -> Group:
+    r"""A row, a column, ``\langle 1,2\rangle`` and ``[1,2,3]`` as a tuple; a pair in ``[]`` may be an interval."""
+    items = group.items
+    if group.kind == "matrix":
+        rows = [row.content.items for row in items if isinstance(row.content, Group)]
+        items = rows[0] if len(rows) == 1 else tuple(cell for row in rows for cell in row if len(row) == 1)
+        is_vector = len(items) > 1 and len(rows) in (1, len(items))
+    else:
+        is_vector = group.kind == "<>" or (group.kind == "[]" and len(items) > 2)
+    return Group("()", items) if is_vector else group
+
+
+def with_same_argument(gold: ParsedAnswer, answer: ParsedAnswer) -> ParsedAnswer | None:
+    """``f(n) = 2n`` as ``f(x) = 2x`` where the gold answer says ``f(x)``, if no other x is in it; ``y(x)`` as y."""
+    names = [(side.variable or "").replace(" ", "") for side in (gold, answer)]
+    bare = {_ITS_ARGUMENT.sub("", name) for name in names}
+    if len(bare) == 1 and not bare.isdisjoint(names) and isinstance(answer.content, Formula):  # y(x) = 2x for y = 2x
+        return replace(answer, text=f"{gold.variable} = {answer.right_side}", variable=gold.variable)
+    one, other = _FUNCTION.fullmatch(gold.variable or ""), _FUNCTION.fullmatch(answer.variable or "")
+    if (
+        one is None
+        or other is None
+        or one["name"] != other["name"]
+        or not isinstance(answer.content, Number | Formula | Words)
+    ):
+        return None
+    new, old = one["argument"], other["argument"]
+    letters = re.compile(rf"\\[A-Za-z]+|[A-Za-z]{{3,}}|(?P<free>{new})|(?P<bound>{old})")
+    if any(match["free"] for match in letters.finditer(answer.right_side)):
+        return None
+    value = letters.sub(lambda match: new if match["bound"] else match[0], answer.right_side)
+    content = answer.content if isinstance(answer.content, Number) else replace(answer.content, text=value)
+    return replace(answer, text=f"{gold.variable} = {value}", content=content, variable=gold.variable, right_side=value)
+
+
+def in_same_order(gold: ParsedAnswer, answer: ParsedAnswer) -> ParsedAnswer | None:
+    """``(b, a) = (2, 1)`` as ``(a, b) = (1, 2)`` where the gold answer names its coordinates so."""
+    one, other = (
+        [one_spelling(name) for name in (side.variable or "").replace(" ", "").strip("()").split(",")]
+        for side in (gold, answer)
+    )
+    content = answer.content
+    if len(set(other)) < 2 or sorted(one) != sorted(other) or not isinstance(content, Group):
+        return None
+    if content.kind != "()" or len(content.items) != len(other):
+        return None
+    values = tuple(content.items[other.index(name)] for name in one)
+    return replace(answer, content=replace(content, items=values), variable=gold.variable)
+
+
+def may_be_same_name(one: str, other: str) -> bool:
+    """Whether one of two names is the other with an index in words: v and ``v_{esc}``, not ``v_1`` or ``v_{max}``."""
+    shorter, longer = sorted((one.replace(" ", ""), other.replace(" ", "")), key=len)
+    match = _INDEX_IN_WORDS.fullmatch(longer)
+    return match is not None and match["name"] == shorter and match["index"] not in _CHOOSING
+
+
+def one_spelling(name: str) -> str:
+    r"""One of the spellings of a name: of ``\angle CBA`` and ``\angle ABC``, ``P(B\cap A)`` and ``P(A\cap B)``.
+
+    The arrow of a vector says no more than bold type, which has no spelling of its own: ``\vec{r}(t)`` is ``r(t)``.
+    The line of a regression is that of y, whether or not it says ``\hat{y}``, and a p-value is p.
+    A derivative ``\frac{dy}{dx}`` is ``y'``, and ``\frac{\partial f}{\partial x}`` is ``f_x``.
+    """
+    name = _ESTIMATE.sub(r"\1", _P_VALUE.sub("p", _OPERATOR_NAME.sub(r"\1", name)))
+    name = _GIVEN.sub("|", name.replace("^{2}", "^2").replace("^{*}", "^*"))
+    if arrow := _ARROW.match(name):
+        name = arrow[1] + name[arrow.end() :]
+    if derivative := _DERIVATIVE.fullmatch(name):
+        return f"{derivative[2]}'" if derivative[1] == "d" else f"{derivative[2]}_{derivative[3]}"
+    if angle := _ANGLE.fullmatch(name):
+        return angle[2] if len(angle[2]) == 1 else min(name, angle[1] + angle[2][::-1])
+    if joint := _JOINT.fullmatch(name):
+        return joint[1] + joint[3].join(sorted((joint[2], joint[4]))) + joint[5]
+    return name
+
+
+def _names(answer: ParsedAnswer) -> list[str] | None:
+    """The names of the parts of ``x=2, y=-1``, if all of them have one, and no two the same."""
+    content = answer.content
+    if not (isinstance(content, Group) and content.kind == "set"):
+        return None
+    names = [one_spelling(item.variable.replace(" ", "")) for item in content.items if item.variable]
+    are_distinct = 1 < len(set(names)) == len(content.items)
+    return names if are_distinct and not _ALTERNATIVES.search(answer.text) else None
+
+
+def _order(names: list[str], tuple_name: str | None) -> list[str] | None:
+    """The names in the order of the coordinates: of ``(x,y)`` if it has that name, of the alphabet, or as written."""
+    if tuple_name:
+        order = [one_spelling(name) for name in tuple_name.strip("()").split(",")]
+        return order if sorted(order) == sorted(names) else None
+    if all(map(_EXTREMES.fullmatch, names)) or all(map(_EIGENVALUE.fullmatch, names)):
+        return None
+    for letters in _SEQUENCES:
+        if all(name[0] in letters and name[1:] == names[0][1:] for name in names):
+            return sorted(names)
+    if all(name[0] == names[0][0] for name in names):  # x_1, x_2
+        return sorted(names, key=lambda name: (len(name), name))
+    return names
+
+
+def _value(item: ParsedAnswer) -> ParsedAnswer:
+    return replace(item, text=item.right_side or item.text, variable=None)
+
+
+def as_tuple(answer: ParsedAnswer, brackets: str = "()") -> ParsedAnswer | None:
+    """A list without brackets as one in them; ``None`` for anything else, and for alternatives (``2 or 3``)."""
+    content = answer.content
+    if isinstance(content, Words) and "," in answer.text:
+        return _words_as_tuple(answer)
+    is_list = isinstance(content, Group) and content.kind == "set" and not answer.text.startswith("\\{")
+    if not (is_list and isinstance(content, Group)) or _ALTERNATIVES.search(answer.text) or answer.variable:
+        return None
+    if any(item.variable for item in content.items):
+        return None
+    return ParsedAnswer(answer.text, Group(brackets, content.items)) if len(content.items) > 1 else None
+
+
+def _words_as_tuple(answer: ParsedAnswer) -> ParsedAnswer | None:
+    """``True, False`` as a tuple."""
+    if _ALTERNATIVES.search(answer.text):
+        return None
+    parts = parse_list(answer.text).content
+    return ParsedAnswer(answer.text, Group("()", parts.items)) if isinstance(parts, Group) else None
+
+
+def is_one_of_choices(gold: ParsedAnswer, answer: ParsedAnswer) -> bool:
+    """Whether an answer leaves open which of several choices are right, ``A or C``, where the gold answer says all.
+
+    So does ``x=2 or y=-1`` where the gold answer is ``x=2, y=-1``.
+    """
+    content = gold.content
+    if _names(gold) is not None and _OR.search(answer.text) and isinstance(answer.content, Group):
+        return True
+    if not (isinstance(content, Group) and content.kind == "set" and _ALTERNATIVES.search(answer.text)):
+        return False
+    are_choices = all(isinstance(item.content, Words) and len(item.content.text) == 1 for item in content.items)
+    return are_choices and not _ALTERNATIVES.search(gold.text)
+
+
+def brackets_may_be_left_out(gold: ParsedAnswer) -> bool:
+    """Whether the gold answer is a tuple or a list in brackets, and not a pair that may be an interval."""
+    content = gold.content
+    if not isinstance(content, Group) or content.kind not in ("()", "[]"):
+        return False
+    return len(content.items) > 1 and real_set(content) is None

@@ -1,0 +1,51 @@
+r"""Answers whose form says how they are compared: solutions with a parameter, general solutions, several equations.
+
+These are looked at only where the ordinary comparison has not said that an answer is right.
+"""
+
+from __future__ import annotations
+
+import re
+
+from grpo_env.lazy_regex import lazy_compile
+
+from ..algebra import UnreadableError
+from ..compare import Rules, compare
+from ..normal import normal
+from ..parse import parse
+from .constant_families import same_constant_family
+from .equation_lists import same_equations
+from .integer_families import same_family
+
+_NO_SOLUTION = lazy_compile(
+    r"(?:there (?:is|are) |(?:the|this) (?:equation|inequality|system(?: of equations)?|problem) has )?"
+    r"no (?:(?:such )?solutions?)(?: exists?)?|(?:the )?empty set|\\emptyset|\\\{\s*\\\}|\{\s*\}",
+    re.IGNORECASE,
+)
+_NOT_EXISTING = lazy_compile(
+    r"D\.?N\.?E\.?|(?:(?:the )?limit |it )?(?:does not|doesn't|do not|don't) exist", re.IGNORECASE
+)
+
+
+def same_structure(gold: str, answer: str, rules: Rules) -> bool:
+    """Whether an answer as it was written is right, by a form that both have."""
+    text = parse(answer).text
+    return (
+        same_family(gold, text)
+        or same_constant_family(gold, text, rules.time)
+        or same_equations(gold, text, lambda one, other: _equal(one, other, rules))
+    )
+
+
+def both_absent(gold: str, answer: str) -> bool:
+    """Whether both say that there is no solution, or both that something does not exist."""
+    texts = gold.strip(" ."), answer.strip(" .")
+    return any(all(map(pattern.fullmatch, texts)) for pattern in (_NO_SOLUTION, _NOT_EXISTING))
+
+
+def _equal(one: str, other: str, rules: Rules) -> bool:
+    """Whether two parts are equal; one that cannot be read equals only the same text."""
+    try:
+        return compare(parse(one), parse(other), rules).correct
+    except UnreadableError:
+        return normal(one) == normal(other)

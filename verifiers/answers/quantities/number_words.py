@@ -1,0 +1,90 @@
+"""Numbers in words: ``eighteen``, ``fifty-two dollars``, ``two thirds``, ``three point five``."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from grpo_env.lazy_regex import lazy_compile
+
+_BELOW_20 = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+    seventeen eighteen nineteen"""
+_FROM_20 = "twenty thirty forty fifty sixty seventy eighty ninety"
+_SMALL = {word: value for value, word in enumerate(_BELOW_20.split())}
+_SMALL |= {word: 10 * value for value, word in enumerate(_FROM_20.split(), start=2)}
+_SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_DENOMINATORS = {"half": 2, "halve": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7,
+                 "eighth": 8, "ninth": 9, "tenth": 10, "hundredth": 100, "thousandth": 1000}  # fmt: skip
+_START = lazy_compile(rf"(?:(minus|negative)\s)?(?=(?:{'|'.join(_SMALL)}|half)(?![A-Za-z]))", re.IGNORECASE)
+_POINT = lazy_compile(rf"\spoint((?:\s(?:{'|'.join(list(_SMALL)[:10])}))+)(?![A-Za-z])", re.IGNORECASE)
+_WORD = lazy_compile(r"[\s-]*([A-Za-z]+)")
+_IN_DIGITS = lazy_compile(r"\s?\((\d+)\)")
+_OF_A = lazy_compile(r"(?:\sof)?\san?(?=\s[a-z])")
+_NAME = lazy_compile(r"\s?[A-Z][a-z]|-")  # Seven Samurai
+
+
+def in_digits(text: str) -> str | None:
+    """A text that starts with a number in words, with that number in digits; ``None`` for other texts."""
+    start = _START.match(text)
+    if start is None:
+        return None
+    found = _words(text[:200], start.end())
+    words, sign = [word for word, _ in found], "-" if start[1] else ""
+    value, count = _cardinal(words)
+    if count and (point := _POINT.match(text, found[count - 1][1])):
+        digits = "".join(str(_SMALL[word.lower()]) for word in point[1].split())
+        return f"{sign}{value}.{digits}{text[point.end() :]}"
+    fraction, more = _fraction(words[count:], value if count else 1)
+    if count + more == 0:
+        return None
+    end = found[count + more - 1][1]
+    if (repeated := _IN_DIGITS.match(text, end)) and int(repeated[1]) == fraction:  # eighteen (18)
+        end = repeated.end()
+    if fraction.denominator > 1 and (of := _OF_A.match(text, end)):  # half an hour, three quarters of a cup
+        end = of.end()
+    return None if _NAME.match(text, end) else f"{sign}{fraction}{text[end:]}"
+
+
+def _words(text: str, at: int) -> list[tuple[str, int]]:
+    """The words from a place on with nothing but spaces and hyphens between them, each with its end."""
+    found = []
+    while match := _WORD.match(text, at):
+        at = match.end()
+        found.append((match[1].lower(), at))
+    return found
+
+
+def _cardinal(words: list[str]) -> tuple[int, int]:
+    """The number that some words start with, and of how many words it is."""
+    total = group = count = 0
+    largest = 10**15
+    for index, word in enumerate(words):
+        small, scale = _SMALL.get(word), _SCALES.get(word)
+        if word == "and" and group and group % 100 == 0 and words[index + 1 : index + 2] and words[index + 1] in _SMALL:
+            continue
+        if small is not None and (index == 0 or (small and count and _fits(group, small) and words[0] != "zero")):
+            group += small
+        elif word == "hundred" and 0 < group < 100:
+            group *= 100
+        elif scale and group and scale < largest:
+            total, group, largest = total + group * scale, 0, scale
+        else:
+            break
+        count = index + 1
+    return total + group, count
+
+
+def _fits(group: int, small: int) -> bool:
+    """Whether a small number may follow what a group is so far: ``five`` after ``twenty`` or ``hundred``."""
+    if group % 100 == 0:
+        return True
+    return group % 100 >= 20 and group % 10 == 0 and 0 < small < 10
+
+
+def _fraction(words: list[str], value: int) -> tuple[Fraction, int]:
+    """A number with the words of a fraction that follow it, and how many these are."""
+    if words and (part := _DENOMINATORS.get(words[0].removesuffix("s"))):
+        return Fraction(value, part), 1
+    if len(words) > 2 and words[0] == "and" and words[1] in ("a", "one") and words[2] in _DENOMINATORS:
+        return value + Fraction(1, _DENOMINATORS[words[2]]), 3
+    return Fraction(value), 0

@@ -1,0 +1,148 @@
+r"""The further readings: each may accept an answer that is not right as it stands. In this order, each with its name.
+
+    one number        a statement with exactly one number is that number: "Jimmy tiene $18.", ``7 dozen`` for 7
+    in text           what ``\text{…}`` or ``\mathbf{…}`` around all of an answer encloses
+    structure         solutions with a parameter, lines and planes, branches, antiderivatives: see ``math.structures``
+    letters           the letters of several options written together: ``AB`` for ``A, B``
+    no solution       the ways to say that there is none, ``\emptyset`` and ``DNE``
+
+A rule is here because answers in public data need it; ``benchmarks/natural.py`` counts them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from grpo_env.lazy_regex import lazy_compile
+
+from .extract.languages import CHANGES, NOT, WITHOUT_SPACES
+from .extract.last_line import concludes
+from .gold import Gold
+from .hedges import CORRECTS, DENIES, DOUBTS, LEAVES_OPEN, NEARLY, WRONG
+from .math.compare import Rules
+from .math.normal import normal
+from .math.structures import both_absent, same_structure
+from .quantities.currencies import SIGNS
+from .quantities.number import Number, OverLimitError, read_number
+from .quantities.unit_names import NUMBER_WORDS
+from .quantities.units import factor_at_start, measure_at_start
+
+PERCENT = (("%", 1),)
+MAX_LENGTH = 400  # characters of a statement
+
+_NUMBER = lazy_compile(
+    rf"(?<![\w.,/^(\[{{\\])(?:[-\u2212\u2013](?=[{SIGNS}\d.]))?(?:\\?[{SIGNS}]\s?)?"
+    r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)?(?:\.\d+)?(?<=\d)(?:/\d+(?![\d/]))?"
+    r"(?![A-Za-z!(\[_^:]|-\w|\s?[\]/]|(?:\s|\\ )*(?:[({]?[A-Za-z][)}]?(?:\W|\Z)|\\text\{[A-Za-z]\}))"
+)
+# Doubts, second quantities, and what makes a number another one: "before 1999", "18 per class", "18 more".
+_OTHER_QUANTITY = lazy_compile(
+    rf"[=+*^<>≈:?|\x00-\x08\u0300-\u036f\u2600-\u27ff\U0001f000-\U0001faff]|\\(?!text|mathrm|[$%(),;\[\] ])"
+    rf"|\b(?:{DENIES}|{DOUBTS}|{LEAVES_OPEN}|{WRONG}|{CORRECTS}|{NEARLY}|{'|'.join(sorted(NUMBER_WORDS - {'one'}))}"
+    rf"|{NOT}|{CHANGES}|but|no|none|twice|double|triple|than|approx\w*|between|squared|cubed|plus|minus|times the"
+    r"|factorial|choose|divided|negative|theta|pi|more|less|fewer|before|below|upper|lower|bound|up to"
+    r"|step|BCE?|AD|[ap]\.?m|per|way|old|short|added|subtracted|began|started|shared|dropped|differed|decrease"
+    r"|increase|dozen dozen)(?!\w)"
+    rf"|n['\u2019]t\b|{WITHOUT_SPACES}",
+    re.IGNORECASE,
+)
+_TEXT = lazy_compile(r"\$?\\(?:text|textbf|mathrm|mathbf|textit)\s?\{([^{}]*)\}\$?")
+
+
+_AMOUNT = lazy_compile(r"[-+$€£¥]{0,2}[\d.,]+(?: ?[^\W\d_]{2,}){0,2}\.?")  # 7 dozen, 31切れ
+_LETTERS = lazy_compile(r"[A-J]{2,10}")
+
+
+class Rule(NamedTuple):
+    """A further reading. ``accepts`` says whether it makes an answer right, given the gold answer."""
+
+    name: str
+    kinds: tuple[str, ...]
+    accepts: Callable[[Gold, str, Rules], bool]
+
+
+def one_number(gold: Gold, text: str, rules: Rules) -> bool:
+    """Whether a statement has exactly one number, nothing that doubts or changes it, and the gold answer's value."""
+    if not isinstance(gold.parsed.content, Number):
+        return False
+    number = only_number(text)
+    expected = gold.parsed.content
+    if number is None:
+        return False
+    if (expected.unit or number.unit == PERCENT) and expected.unit != number.unit:
+        return False
+    if expected.value == number.value:
+        return True
+    return rules.close(expected.value, number.value) is not None
+
+
+def only_number(text: str) -> Number | None:
+    """The number of a text with exactly one, which nothing in the text doubts or changes; else ``None``."""
+    quantity = only_quantity(text)
+    try:
+        return read_number(quantity) if quantity else None
+    except OverLimitError:
+        return None
+
+
+def only_quantity(text: str) -> str | None:
+    """The only number of a text with its unit, in normal spelling."""
+    matches = list(_NUMBER.finditer(text))[:2]
+    if len(matches) != 1 or any(character.isdigit() for character in _NUMBER.sub("", text)):
+        return None
+    if _OTHER_QUANTITY.search(text):
+        return None
+    behind = text[matches[-1].end() :]
+    factor, unit = factor_at_start(behind.lstrip()), measure_at_start(normal(behind[:60]))
+    return normal(f"{matches[-1].group()} {factor or unit or ''}")
+
+
+def may_state(text: str, source: str) -> bool:
+    """Whether an answer may be a statement. A last line is none unless it concludes."""
+    return len(text) <= MAX_LENGTH and (source != "last_line" or concludes(text) or bool(_AMOUNT.fullmatch(text)))
+
+
+def letters(gold: Gold, text: str, rules: Rules) -> bool:
+    """Whether an answer is the letters of a list of options without anything between them: ``AB`` for ``A, B``."""
+    options = re.findall(r"\b[A-J]\b", gold.text)
+    return (
+        len(options) > 1
+        and options == sorted(options)
+        and _LETTERS.fullmatch(text.strip()) is not None
+        and sorted(options) == sorted(text.strip())
+    )
+
+
+def absent(gold: Gold, text: str, rules: Rules) -> bool:
+    return both_absent(normal(gold.text), normal(text))
+
+
+def structure(gold: Gold, text: str, rules: Rules) -> bool:
+    return same_structure(gold.parsed.text, text, rules)
+
+
+MATHEMATICS = ("number", "formula", "set", "tuple")
+RULES = (
+    Rule("one number", ("number",), one_number),
+    Rule("no solution", ("text", "set", "formula"), absent),
+    Rule("letters", ("set",), letters),
+    Rule("structure", MATHEMATICS, structure),
+)
+
+
+def first_rule(gold: Gold, text: str, rules: Rules, source: str) -> str | None:
+    """The name of the first rule that accepts an answer."""
+    for rule in RULES:
+        if rule is RULES[0] and not may_state(text, source):
+            continue
+        if gold.kind in rule.kinds and rule.accepts(gold, text, rules):
+            return rule.name
+    return None
+
+
+def inner_text(text: str) -> str | None:
+    """``18`` of ``\\text{18}``."""
+    match = _TEXT.fullmatch(text.strip())
+    return match[1] if match else None

@@ -1,1 +1,0 @@
-"""Notations of chemistry, nuclear physics, statistics and logic."""

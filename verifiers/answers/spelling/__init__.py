@@ -1,1 +1,0 @@
-"""One spelling for texts: normal LaTeX, brackets, and words with their punctuation."""

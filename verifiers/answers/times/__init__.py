@@ -1,1 +1,0 @@
-"""Dates, times of day, opening hours and frequencies."""

@@ -1,1 +1,0 @@
-"""Tables of words: numbers, units, currencies, elements, and words of other languages."""

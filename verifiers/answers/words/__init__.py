@@ -1,1 +1,0 @@
-"""Answers in words: names, and the same in another construction."""
