@@ -61,7 +61,7 @@ def score_ours(rows: list[Row]) -> Verdicts:
     for number, row in enumerate(rows):
         score = verifier(Example(str(number), answer=row["gold"]), Completion(row["text"]))
         why = score.explanation if score.status == "scored" else f"{score.status}: {score.explanation}"
-        yield [Verdict(score.value == 1, score.answer, why, str(getattr(score, "rule", "") or ""))]
+        yield [Verdict(score.value == 1, score.answer, why, score.rule)]
     algebra.ALGEBRA.worker.close()  # reaped, so that its processor time counts
 
 
@@ -217,14 +217,14 @@ def _by_source(name: str, rows: list[Row], results: dict[str, list[Verdict]]) ->
 
 
 def _rules(name: str, rows: list[Row], verdicts: list[Verdict]) -> None:
-    """What decided our accepted rows, where a score says it."""
+    """What decided our accepted rows."""
     rules = Counter(
         (verdict.rule, row["label"]) for row, verdict in zip(rows, verdicts, strict=False) if verdict.accepted
     )
-    if any(rule for rule, _ in rules):
+    if rules:
         print(f"\n{name}, what decided the rows that ours accepts\n\n| rule | right | wrong |\n|---|---|---|")
         for rule in sorted({rule for rule, _ in rules}, key=lambda rule: -rules[rule, True]):
-            print(f"| {rule or 'none'} | {rules[rule, True]:,} | {rules[rule, False]:,} |")
+            print(f"| {rule} | {rules[rule, True]:,} | {rules[rule, False]:,} |")
 
 
 def _disagreements(reading: str, rows: list[Row], verdicts: list[Verdict]) -> None:

@@ -8,10 +8,9 @@ from collections.abc import Callable
 from grpo_env.lazy_regex import lazy_compile
 
 from .extract import ExtractedAnswer
-from .extract.options import names_option
 from .gold import Gold
 from .kinds import Kind
-from .kinds.choice import LETTERS, named_options
+from .kinds.choice import LETTERS, named_options, names_option
 from .kinds.date import Date, read_date, same_date
 from .kinds.literal import same as same_literal
 from .kinds.mathematics import UndecidedError

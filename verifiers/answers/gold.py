@@ -67,7 +67,7 @@ def read_golds(text: str | None, golds: Golds, kind: Kind | str | None, timeout:
         return tuple(answers), ""
     if unreadable := next((gold.unreadable for gold in answers if gold.unreadable), ""):
         return (), unreadable
-    parts = tuple(gold.answer if isinstance(gold.answer, ParsedAnswer) else _words(gold) for gold in answers)
+    parts = tuple(gold.answer if isinstance(gold.answer, ParsedAnswer) else parse(gold.text) for gold in answers)
     return (Gold(text, as_set(parts), "set"),), ""
 
 
@@ -145,8 +145,3 @@ def _only_text(text: str, problem: str) -> Gold:
     if len(re.findall(r"(?<!\\)\{", spelling)) != len(re.findall(r"(?<!\\)\}", spelling)):
         raise ValueError("its braces are not closed")
     return Gold(text, ParsedAnswer(spelling, Formula(spelling)), "formula", unreadable=problem)
-
-
-def _words(gold: Gold) -> ParsedAnswer:
-    """A gold answer of text as a part of a set."""
-    return parse(gold.text)

@@ -56,16 +56,16 @@ _LETTERS = lazy_compile(r"[A-J]{2,10}")
 
 
 class Rule(NamedTuple):
-    """A further reading. ``accepts`` says whether it makes an answer right, given the gold answer."""
+    """A further reading. ``accepts`` says whether it makes an answer of a source right, given the gold answer."""
 
     name: str
     kinds: tuple[str, ...]
-    accepts: Callable[[Gold, str, Rules], bool]
+    accepts: Callable[[Gold, str, str, Rules], bool]
 
 
-def one_number(gold: Gold, text: str, rules: Rules) -> bool:
+def one_number(gold: Gold, text: str, source: str, rules: Rules) -> bool:
     """Whether a statement has exactly one number, nothing that doubts or changes it, and the gold answer's value."""
-    if not isinstance(gold.parsed.content, Number):
+    if not isinstance(gold.parsed.content, Number) or not may_state(text, source):
         return False
     number = only_number(text)
     expected = gold.parsed.content
@@ -104,7 +104,7 @@ def may_state(text: str, source: str) -> bool:
     return len(text) <= MAX_LENGTH and (source != "last_line" or concludes(text) or bool(_AMOUNT.fullmatch(text)))
 
 
-def letters(gold: Gold, text: str, rules: Rules) -> bool:
+def letters(gold: Gold, text: str, source: str, rules: Rules) -> bool:
     """Whether an answer is the letters of a list of options without anything between them: ``AB`` for ``A, B``."""
     options = re.findall(r"\b[A-J]\b", gold.text)
     return (
@@ -115,11 +115,11 @@ def letters(gold: Gold, text: str, rules: Rules) -> bool:
     )
 
 
-def absent(gold: Gold, text: str, rules: Rules) -> bool:
+def absent(gold: Gold, text: str, source: str, rules: Rules) -> bool:
     return both_absent(normal(gold.text), normal(text))
 
 
-def structure(gold: Gold, text: str, rules: Rules) -> bool:
+def structure(gold: Gold, text: str, source: str, rules: Rules) -> bool:
     return same_structure(gold.parsed.text, text, rules)
 
 
@@ -135,9 +135,7 @@ RULES = (
 def first_rule(gold: Gold, text: str, rules: Rules, source: str) -> str | None:
     """The name of the first rule that accepts an answer."""
     for rule in RULES:
-        if rule is RULES[0] and not may_state(text, source):
-            continue
-        if gold.kind in rule.kinds and rule.accepts(gold, text, rules):
+        if gold.kind in rule.kinds and rule.accepts(gold, text, source, rules):
             return rule.name
     return None
 

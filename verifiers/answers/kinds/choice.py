@@ -58,6 +58,18 @@ _INSTEAD = lazy_compile(r"\s(?:instead of|rather than)\b")
 _QUOTED = lazy_compile(r"(?<!\w)['\u2018\u2019](\w)['\u2019](?!\w)")
 _YES_OR_NO = lazy_compile(r"\W*(?:yes|no)\b", re.IGNORECASE)
 
+_STARTS_WITH_OPTION = lazy_compile(
+    r"[\s$*_\"'`]*(?:(?:most |very )?likely\s"
+    r"|(?:the )?(?:correct |right |best )?(?:option|choice|answer|letter)(?: is)?:?\s)*"
+    r"(?:\\(?:text|textbf|mathrm|mathbf)\s?\{)?[\s$*_\"'`]*"
+    r"(?:[(\[]\s?[A-Z]\s?[)\]]|[A-Z](?=$|[\s.,:;)}/\]*\"'`$—–-])(?!\s[a-z]+ing\b))"  # noqa: RUF001
+)
+
+
+def names_option(text: str) -> bool:
+    """Whether a text begins with one capital letter on its own: ``B``, ``(B) 42``, ``B, because …``, ``option B``."""
+    return _STARTS_WITH_OPTION.match(text) is not None
+
 
 class Named(NamedTuple):
     """The options that an answer names, and whether it gives an answer beside them that is none of them."""

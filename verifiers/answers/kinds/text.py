@@ -4,8 +4,7 @@ r"""Text: whatever is neither mathematics nor another kind. Equal after normaliz
                  upper and lower case (unless ``ignore_case`` is off); the periods of ``p.m.``
     different    everything else: word order, plurals, abbreviations, accents, other languages
 
-A text answer that is yes, no, true or false may give its reason behind it: "No, it sinks." A quoted text of code or of
-letters is compared exactly, see ``literal``.
+A quoted text is a ``literal`` and compared exactly; yes and no are ``truth``, which may have a reason behind it.
 
 Needed by the golds of strategyqa, coin_flip and last_letters (zero-shot-CoT logs), CRUX, and MATH's ``\text{…}``.
 """

@@ -53,17 +53,6 @@ def items(text: str) -> list[str]:
     return [part for part in parts if part]
 
 
-def split_sum(formula: str) -> list[str]:
-    """The terms of a sum, with their signs; signs inside of brackets are left alone."""
-    terms, depth, start = [], 0, 0
-    for at, character in enumerate(formula):
-        depth += (character in "([{") - (character in ")]}")
-        if depth == 0 and character in "+-" and formula[start:at].strip():
-            terms.append(formula[start:at])
-            start = at
-    return [*terms, formula[start:]]
-
-
 def outer(text: str) -> tuple[str, str]:
     r"""The outer brackets around all of a text, and their content: ``("(]", "3,4")``, or two empty strings.
 

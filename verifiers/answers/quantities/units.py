@@ -385,9 +385,3 @@ def factor_at_start(text: str) -> str | None:
     """What a number is multiplied by that a text begins with: ``percent``, ``million``."""
     match = _FACTOR.match(text)
     return match and match[0]
-
-
-def same_names(one: str, other: str) -> bool:
-    """Whether two texts without a number are spellings of one unit: ``m/s``, ``meters per second``."""
-    first, second = read_unit(f" {one}", 0), read_unit(f" {other}", 0)
-    return first is not None and first == second and all(word in MEASURES for word, _ in first) and first != ()

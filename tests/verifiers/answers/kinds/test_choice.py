@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grpo_env.verifiers.answers.kinds.choice import LETTERS, named_options
+from grpo_env.verifiers.answers.kinds.choice import LETTERS, named_options, names_option
 
 
 @pytest.mark.parametrize(
@@ -41,3 +41,19 @@ def test_named_options(answer: str, letters: str) -> None:
 )
 def test_an_answer_beside_the_options(answer: str) -> None:
     assert named_options(answer, LETTERS).more
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["B", "(B)", "[B]", "B.", "B) 42", "(B) 42", "B, because it floats", "option B", "the correct answer is B", "**B**",
+     r"\text{B}", r"$\mathrm{(B)}$", "B: iron", "most likely B", "B - iron"],
+)  # fmt: skip
+def test_a_letter_on_its_own(text: str) -> None:
+    assert names_option(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["Because it floats", "b", "42", "42 (B)", "iron", "ABC", "A1", "the iron", "A being", ""]
+)
+def test_no_letter_on_its_own(text: str) -> None:
+    assert not names_option(text)
