@@ -46,7 +46,7 @@ class MathVerify(Verifier):
     hacks that ``grpo_env audit math`` tries on MATH-500, 9 pay (``any``: 22, ``accuracy``: 0), such as a right box that
     is taken back, ``8+1`` and ``12 = 9`` for 9. Of 2,400 answers in LaTeX with known labels it accepts 41 wrong ones (a
     tuple for a set) and refuses 58 right ones (``x \ge 3`` for ``[3,\infty)``), at 12 ms each; ``accuracy`` none, at
-    0.3 ms. Of GSM8K's 5,276 verdicts all agree with the labels, at 0.8 ms, and of MATH's 800 it is 799, at 1.2 ms. Of
+    0.2 ms. Of GSM8K's 5,276 verdicts all agree with the labels, at 0.8 ms, and of MATH's 800 it is 799, at 1.2 ms. Of
     5,027 outputs of models in their own words ``boxed`` accepts no wrong one and refuses 2,495 right ones, nearly all
     without a box, at 1 ms; ``any`` accepts 12 wrong ones and refuses 1,033 right ones, most of them letters and words,
     at 2 ms. It does not read words: letters are factors, so that ED is DE. In dollars, ``10^-5`` is 10. Figures:
