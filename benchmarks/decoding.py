@@ -55,7 +55,6 @@ def measure(
     steps that would be recorded. ``continuous batching`` is that of transformers.
     """
     import copy
-    from dataclasses import replace
     from unittest.mock import patch
 
     import torch
@@ -63,7 +62,6 @@ def measure(
     from grpo_env.trainer.engine.decoder import Decoder
     from grpo_env.trainer.engine.policy import load_model, load_policy
     from grpo_env.trainer.engine.sampling.sampler import sample
-    from grpo_env.trainer.engine.sampling.transformers import TransformersEngine
     from grpo_env.trainer.prompts import take
 
     task, config = load(work)
@@ -73,8 +71,6 @@ def measure(
     group_size, max_new_tokens = config.group_size, config.sampling.max_new_tokens
     own_end_ids = policy.end_ids
     policy.tokenizer.eos_token = None  # or it would end rows in addition to the tokens of the generation config
-    recorded = replace(policy, uses_cuda_graphs=True)
-    batching = replace(policy, rollout_engine=TransformersEngine())
     model, _ = load_model(config.model)  # with transformers' own attention
     model = model.to(policy.device).eval()
     bf16_model = copy.deepcopy(model).bfloat16() if config.engine.precision == "bf16" else None
@@ -83,10 +79,9 @@ def measure(
         configs = [m.generation_config for m in (policy.model, model, bf16_model) if m is not None]
         for generation_config in configs:
             generation_config.eos_token_id = end_ids or None
-        for variant in (policy, recorded, batching):
-            variant.__dict__.pop("end_ids", None)  # a cached property
+        policy.__dict__.pop("end_ids", None)  # a cached property
 
-    def ours(seed: int, temperature: float, policy: Any = policy) -> list[list[int]]:
+    def ours(seed: int, temperature: float) -> list[list[int]]:
         seeds = [f"{seed}/{example.id}" for example in examples]
         rollouts = sample(
             policy, prompts, group_size, max_new_tokens=max_new_tokens, temperature=temperature, seeds=seeds
@@ -120,13 +115,10 @@ def measure(
         "transformers' layers": with_transformers_layers,
         "transformers' layers, copied prompts": with_copied_prompts,
         "generate": partial(generate, model),
-        "CUDA graphs": partial(ours, policy=recorded),
-        "continuous batching": partial(ours, policy=batching),
     }
     if bf16_model is not None:
         functions["generate, bf16 weights"] = partial(generate, bf16_model)
-    left_out = {"continuous batching"} | (set() if policy.device.type == "cuda" else {"CUDA graphs"})
-    chosen = [name for name in functions if name not in left_out] if samplers is None else samplers
+    chosen = list(functions) if samplers is None else samplers
     results: dict[str, dict[str, list[Any]]] = {}
     two_in_max = list(range(round(2 / max_new_tokens * policy.model.get_output_embeddings().out_features)))
     for name, end_ids, temperature in zip(KINDS, ([], own_end_ids, two_in_max), (1.0, 1.0, 1e6), strict=True):

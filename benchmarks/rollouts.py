@@ -23,7 +23,6 @@ from grpo_env.trainer.config import TrainConfig, flatten
 from grpo_env.trainer.engine.forward import with_fast_paths
 from grpo_env.trainer.engine.policy import Policy, load_policy
 from grpo_env.trainer.engine.sampling.engines import make_engine
-from grpo_env.trainer.engine.sampling.own import with_cuda_graphs
 from grpo_env.trainer.engine.sampling.sampler import Rollout, sample
 from grpo_env.trainer.prompts import take
 
@@ -33,7 +32,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("task", nargs="?", default="arithmetic")
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE")
-    parser.add_argument("--engines", default="own,transformers,vllm")
+    parser.add_argument("--engines", default="own,vllm")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_intermixed_args()
     if "=" in options.task:
@@ -52,7 +51,7 @@ def main() -> None:
     }
     config = configs[names[0]]
     policy = load_policy(config.model, device=config.engine.device, precision=config.engine.precision)
-    policy = with_cuda_graphs(with_fast_paths(policy, share_prompts=True))
+    policy = with_fast_paths(policy, share_prompts=True)
     examples = take(task.examples("train"), config.prompts_per_step, 0, config.seed)
     prompts = [policy.prompt_ids(example, task.format) for example in examples]
     policies: dict[str, Policy] = {}

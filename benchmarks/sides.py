@@ -159,7 +159,6 @@ def ours(work: Work, callbacks: Callbacks) -> None:
 
     from grpo_env import scoring_process
     from grpo_env.trainer import loop
-    from grpo_env.trainer.engine.fast.bf16_adamw import StochasticRoundingAdamW
     from grpo_env.trainer.extensions import step_sampler
     from grpo_env.trainer.run.run import Run
 
@@ -194,8 +193,7 @@ def ours(work: Work, callbacks: Callbacks) -> None:
     callbacks.stopwatch.wrap(scoring_process, "score_in_process", "score")
     callbacks.stopwatch.wrap(loop, "update", "forward")
     callbacks.stopwatch.wrap(torch.autograd, "backward", "backward")
-    for optimizer in (torch.optim.AdamW, StochasticRoundingAdamW):
-        callbacks.stopwatch.wrap(optimizer, "step", "optimizer")
+    callbacks.stopwatch.wrap(torch.optim.AdamW, "step", "optimizer")
     no_files = {"eval.every": 0, "eval.examples": 1, "eval.samples": 0, "checkpoint.every": 0}
     with tempfile.TemporaryDirectory() as folder, suppress(StopTraining):
         loop.train(task, run_dir=Path(folder) / "run", **{**work.settings, **no_files, **work.ours})

@@ -14,7 +14,7 @@ from .config import TrainConfig
 from .engine.logprobs import completion_logp
 from .engine.policy import Policy
 from .engine.sampling.sampler import Rollout
-from .engine.sharding.weights import is_sharded
+from .engine.sharding import is_sharded
 from .rollout import ScoredRollout, rank_slice
 from .scored_groups import reward_of
 
@@ -140,7 +140,7 @@ def pack_batches(
             shared=policy.shares_prompts,
         )
         micro_batches = [_micro_batch([sequences[index] for index in part], policy.device) for part in parts]
-        if is_sharded(policy):  # all processes must make the same number of passes, and DeepSpeed's step needs one
+        if is_sharded(policy):  # all processes must make the same number of passes
             passes = max(1, *gather_object([len(micro_batches)]))
             micro_batches = pad_micro_batches(micro_batches, passes, policy.device)
         counted = lengths[members][counts[members]]

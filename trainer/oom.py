@@ -12,7 +12,7 @@ from grpo_env.errors import RunError, memory_ran_out
 
 from .batch import Batch
 from .engine.policy import Policy
-from .engine.sharding.weights import is_sharded
+from .engine.sharding import is_sharded
 
 T = TypeVar("T")
 

@@ -10,15 +10,14 @@ import torch
 from grpo_env.errors import UsageError
 
 from .config import OptimizerConfig
-from .engine.fast.bf16_adamw import StochasticRoundingAdamW
 from .engine.policy import Policy
 
 
-def make_optimizer(policy: Policy, config: OptimizerConfig, seed: int) -> torch.optim.Optimizer:
+def make_optimizer(policy: Policy, config: OptimizerConfig) -> torch.optim.Optimizer:
     """AdamW over the trained weights; ``update`` sets its learning rate at every step.
 
     ``adamw_8bit`` keeps moments in 8 bits (Dettmers et al. 2022), and ``paged_adamw_8bit`` in unified memory (Dettmers
-    et al. 2023, QLoRA); ``seed`` is that of stochastic rounding in ``adamw_bf16``. Raises ``UsageError`` if
+    et al. 2023, QLoRA). Raises ``UsageError`` if
     bitsandbytes is missing, or for pages without CUDA.
     """
     options: dict[str, Any] = {
@@ -26,8 +25,6 @@ def make_optimizer(policy: Policy, config: OptimizerConfig, seed: int) -> torch.
         "betas": (config.beta1, config.beta2),
         "weight_decay": config.weight_decay,
     }
-    if config.name == "adamw_bf16":
-        return StochasticRoundingAdamW(policy.trained.values(), seed, **options)
     if config.name == "adamw":
         return torch.optim.AdamW(policy.trained.values(), **options, fused=policy.device.type in ("cpu", "cuda"))
     try:
@@ -41,14 +38,6 @@ def make_optimizer(policy: Policy, config: OptimizerConfig, seed: int) -> torch.
     kind = PagedAdamW8bit if config.name == "paged_adamw_8bit" else AdamW8bit
     optimizer: torch.optim.Optimizer = kind(policy.trained.values(), **options)
     return optimizer
-
-
-def cast_to_bf16(policy: Policy) -> None:
-    """Keep the trained weights in bfloat16. Raises ``UsageError`` unless the policy computes in bfloat16."""
-    if policy.autocast != torch.bfloat16:
-        raise UsageError("optimizer.name=adamw_bf16 keeps weights in bfloat16 and needs engine.precision=bf16")
-    for weight in policy.trained.values():
-        weight.data = weight.data.bfloat16()
 
 
 def learning_rate(config: OptimizerConfig, step: int, steps: int) -> float:

@@ -15,7 +15,7 @@ from grpo_env.errors import RunError
 from .batch import Batch, MicroBatch
 from .config import TrainConfig
 from .engine.policy import Policy
-from .engine.sharding.weights import backward, optimizer_step
+from .engine.sharding import optimizer_step
 from .loss_sums import LossSums, UpdateStats
 from .losses import (
     LossInputs,
@@ -97,7 +97,7 @@ def compute_gradient(
             logp, entropy = micro.logp(policy, config.sampling.temperature, config.loss.entropy_coef != 0)
             if micro.old_logp is None:  # in the first update the weights are those before the step
                 micro.old_logp = logp.detach()
-            backward(policy, micro_batch_loss(micro, logp, entropy, config, denominator, sums))
+            policy.accelerator.backward(micro_batch_loss(micro, logp, entropy, config, denominator, sums))
     return sums
 
 

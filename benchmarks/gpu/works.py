@@ -215,7 +215,7 @@ def gradient(setup: Setup, model: str, precision: str) -> dict[str, Any]:
     def measure(policy: Any) -> torch.Tensor:
         advantages = token_advantages(policy, rollouts, config)
         (batch,) = pack_batches(policy, rollouts, advantages, config, 10**6)
-        compute_gradient(policy, make_optimizer(policy, config.optimizer, 0), batch, config, float(len(rollouts)))
+        compute_gradient(policy, make_optimizer(policy, config.optimizer), batch, config, float(len(rollouts)))
         return torch.cat([weight.grad.flatten().double().cpu() for weight in policy.trained.values()])
 
     expected = measure(reference)

@@ -102,7 +102,7 @@ def one_step(
     batches = mini_batches(policy, rollouts, config)
     if reference is not None:
         add_reference_logp(policy, reference, batches, config.sampling.temperature)
-    return update(policy, optimizer or make_optimizer(policy, config.optimizer, config.seed), batches, config, 0)
+    return update(policy, optimizer or make_optimizer(policy, config.optimizer), batches, config, 0)
 
 
 def read_samples(run: Path) -> list[dict[str, Any]]:

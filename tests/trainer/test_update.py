@@ -271,7 +271,7 @@ def test_kl_pulls_towards_the_reference(policy: Policy) -> None:
     config = with_settings(
         CONFIG, kl={"coef": 1.0, "estimator": "k2"}, optimizer={"learning_rate": 1e-3, "lr_schedule": "constant"}
     )
-    optimizer = make_optimizer(policy, config.optimizer, config.seed)
+    optimizer = make_optimizer(policy, config.optimizer)
     kls = [one_step(policy, uniform, config, optimizer, reference).kl for _ in range(8)]
     assert kls[-1] < 0.7 * kls[0]
 
@@ -487,7 +487,7 @@ def test_gradient_norm_is_limited(policy: Policy) -> None:
 
 def test_optimizer_settings_apply(policy: Policy) -> None:
     config = with_settings(CONFIG, optimizer={"beta1": 0.8, "beta2": 0.9, "weight_decay": 0.3})
-    (group,) = make_optimizer(policy, config.optimizer, config.seed).param_groups
+    (group,) = make_optimizer(policy, config.optimizer).param_groups
     assert (group["betas"], group["weight_decay"]) == ((0.8, 0.9), 0.3)
 
 
@@ -521,7 +521,7 @@ def test_not_finite_stops_before_the_optimizer(policy: Policy, poison: float) ->
     batch = packed(policy, scored(policy), CONFIG)
     batch.micro_batches[0].advantages[0, 0] = poison
     before = copy.deepcopy(policy.model.state_dict())
-    optimizer = make_optimizer(policy, CONFIG.optimizer, CONFIG.seed)
+    optimizer = make_optimizer(policy, CONFIG.optimizer)
     with pytest.raises(RunError, match=r"step 7: .*learning_rate"):
         update(policy, optimizer, [batch], CONFIG, 7)
     for name, weight in policy.model.state_dict().items():
@@ -761,6 +761,6 @@ def test_following_the_entropy_bonus_raises_the_entropy(policy: Policy) -> None:
     config = with_settings(
         CONFIG, loss={"entropy_coef": 1.0}, optimizer={"learning_rate": 1e-3, "lr_schedule": "constant"}
     )
-    optimizer = make_optimizer(policy, config.optimizer, config.seed)
+    optimizer = make_optimizer(policy, config.optimizer)
     entropies = [one_step(policy, uniform, config, optimizer).entropy for _ in range(6)]
     assert entropies[-1] > entropies[0] + 0.01

@@ -16,7 +16,6 @@ from grpo_env.files.writer import check_new
 from grpo_env.taskfile.task import Task, load_task
 
 from ..engine.policy import load_policy
-from ..engine.sampling.own import with_cuda_graphs
 from ..episodes.conversation import check_conversation
 from ..prompts import task_examples
 from ..rollout import ScoredRollout
@@ -84,7 +83,7 @@ def run_eval(
 
     examples = task_examples(task, "eval", limit, report)
     scoring_process.start()
-    policy = with_cuda_graphs(load_policy(config.model, device=config.engine.device, precision=config.engine.precision))
+    policy = load_policy(config.model, device=config.engine.device, precision=config.engine.precision)
     print_policy(policy, console)
     check_conversation(policy, task)
     examples, overlong = fitting_examples(policy, task, "eval", examples, config.sampling)

@@ -18,7 +18,6 @@ from ..config import TrainConfig, flatten
 from ..engine.description import model_line, precision_warning
 from ..engine.policy import Policy, load_policy
 from ..engine.sampling.engines import make_engine
-from ..engine.sampling.own import with_cuda_graphs
 
 
 def sampling_config(
@@ -54,7 +53,7 @@ def sampling_policy(config: TrainConfig, console: Console) -> Iterator[Policy]:
         policy = load_policy(config.model, device=config.engine.device, precision=config.engine.precision)
         if policy.accelerator.num_processes > 1:
             raise UsageError("this command runs in one process; to use several GPUs, sample on servers (sampling.url)")
-        policy = replace(with_cuda_graphs(policy), rollout_engine=engine)
+        policy = replace(policy, rollout_engine=engine)
         engine.report = lambda message: console.print(message, markup=False, style="red")
         engine.start(policy)
         engine.update_weights(policy, 0)

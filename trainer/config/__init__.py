@@ -16,7 +16,7 @@ from .algorithm import (
 )
 from .effects import check_effects
 from .reward_model import RewardModelConfig
-from .sampling import SamplingConfig
+from .sampling import SamplingConfig, engine_here
 from .step_values import StepValuesConfig
 from .train import FIELDS, GROUPS, TrainConfig, flatten, with_located_code
 
@@ -40,6 +40,7 @@ __all__ = [
     "Surrogate",
     "TrainConfig",
     "check_effects",
+    "engine_here",
     "flatten",
     "with_located_code",
 ]

@@ -197,9 +197,9 @@ class KLConfig(Settings):
 class OptimizerConfig(Settings):
     """AdamW and its learning rate schedule."""
 
-    name: Literal["adamw", "adamw_bf16", "adamw_8bit", "paged_adamw_8bit"] = "adamw"
-    """``adamw_bf16``: all state in bfloat16, with stochastic rounding; ``adamw_8bit``: 8-bit moments;
-    ``paged_adamw_8bit``: these in memory that CUDA moves to the CPU when the GPU is full."""
+    name: Literal["adamw", "adamw_8bit", "paged_adamw_8bit"] = "adamw"
+    """``adamw_8bit``: 8-bit moments; ``paged_adamw_8bit``: these in memory that CUDA moves to the CPU when the GPU is
+    full."""
     learning_rate: float = Field(default=1e-6, gt=0)
     """Peak learning rate."""
     warmup_steps: int | None = Field(default=None, ge=0)

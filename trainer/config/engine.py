@@ -19,9 +19,6 @@ class EngineConfig(Settings):
     """Compute each group's prompt once in the loss, without padding, where the model's architecture supports it."""
     gradient_checkpointing: bool = False
     """Recompute activations in the backward pass: less memory, a third more time."""
-    compile: bool = False
-    """Compile the layers of the loss by ``torch.compile``, which takes a minute or more at the start. Where that does
-    not work, the run's first lines say why."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     """``bf16`` computes in bfloat16 with float32 weights; ``auto`` does so on GPUs that support it."""
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"

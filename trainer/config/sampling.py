@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
 from .settings import Settings
+
+
+def engine_here(device: str) -> tuple[str, str]:
+    """The engine that ``sampling.engine=auto`` means on a device (``engine.device``), without servers, and why."""
+    if device not in ("auto", "cuda"):
+        return "own", f"the device is {device}"
+    if find_spec("vllm") is None:
+        return "own", "vLLM is not installed (pip install 'grpo_env[vllm]')"
+    import torch  # heavy, and not needed without vLLM
+
+    return ("vllm", "the first choice on CUDA") if torch.cuda.is_available() else ("own", "there is no CUDA device")
 
 
 class SamplingConfig(Settings):
@@ -21,8 +33,9 @@ class SamplingConfig(Settings):
     """Longer prompts: stop before the run begins, or leave them out and report their number."""
     temperature: float = Field(default=1.0, gt=0)
     """Temperature of sampling and of the log-probabilities in the loss."""
-    engine: Literal["own", "transformers", "vllm"] = "own"
-    """The library's own loop, transformers' continuous batching, or vLLM in this process or on servers (``url``)."""
+    engine: Literal["auto", "own", "vllm"] = "auto"
+    """The library's own loop, or vLLM in this process or on servers (``url``). ``auto``: vLLM with ``url``, or on CUDA
+    where it is installed, else the library's own."""
     url: str | None = None
     """Under ``vllm``: addresses of vLLM servers, separated by commas, which sample in place of this process."""
     weight_transfer: Literal["nccl", "ipc", "path"] | None = None
@@ -36,8 +49,8 @@ class SamplingConfig(Settings):
 
     @model_validator(mode="after")
     def _servers_are_of_vllm(self) -> Self:
-        if self.url is not None and self.engine != "vllm":
-            raise ValueError(f"sampling.url requires sampling.engine=vllm, not {self.engine}")
+        if self.url is not None and self.engine == "own":
+            raise ValueError("sampling.url requires sampling.engine=vllm, not own")
         if self.weight_transfer is not None and self.url is None:
             raise ValueError("sampling.weight_transfer requires sampling.url")
         if self.off_policy_steps and self.url is None:

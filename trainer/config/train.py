@@ -17,7 +17,7 @@ from .engine import CheckpointConfig, EngineConfig, EvalConfig, LoraConfig
 from .messages import explained, unknown
 from .presets import PRESETS
 from .reward_model import RewardModelConfig
-from .sampling import CurriculumConfig, DynamicSamplingConfig, SamplingConfig
+from .sampling import CurriculumConfig, DynamicSamplingConfig, SamplingConfig, engine_here, engine_here
 from .settings import Settings
 from .step_values import StepValuesConfig
 
@@ -161,7 +161,10 @@ class TrainConfig(Settings):
             if explicit is naming:  # its preset replaces that of the defaults whole
                 merged |= PRESETS.get(str(explicit["preset"]), {})
             merged |= explicit
-        if merged.get("sampling.engine", "own") != "own":  # whose probabilities differ slightly from the loss's
+        if merged.get("sampling.engine", "auto") == "auto":  # settled here, so that a run resumes with the same one
+            device = str(merged.get("engine.device", "auto"))
+            merged["sampling.engine"] = "vllm" if merged.get("sampling.url") else engine_here(device)[0]
+        if merged["sampling.engine"] != "own":  # vLLM's probabilities differ slightly from the loss's
             merged.setdefault("loss.tis_cap", TIS_CAP)
         for name in merged:
             if name not in FIELDS:

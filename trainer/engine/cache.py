@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -59,13 +58,13 @@ class _PreallocatedLayer(DynamicLayer):  # type: ignore[misc]
             self._buffers.append(buffer)
         self._set_length(length)
 
-    def batch_select_indices(self, indices: Tensor) -> None:
-        """Keep only some of the rows."""
+    def reorder_cache(self, beam_idx: Tensor) -> None:
+        """Keep some of the rows, or copies of them: those of these indices."""
         if self._is_buffered():
-            self._buffers = [buffer.index_select(0, indices) for buffer in self._buffers]
+            self._buffers = [buffer.index_select(0, beam_idx) for buffer in self._buffers]
             self._set_length(self.keys.shape[2])
         else:
-            super().batch_select_indices(indices)
+            super().reorder_cache(beam_idx)
 
     def _is_buffered(self) -> bool:
         """Whether keys and values are views of the buffers: not before the first tokens, nor after repeating rows."""
@@ -90,11 +89,11 @@ def expand_prefix(
     """From a cache of P prompts to an empty one of R rows, and the prompts that these rows share.
 
     ``prompt_mask`` (P, Lp) is True where a prompt has a token; ``prompt_of`` (R,) is the index of each row's prompt, in
-    ascending order. For a model that cannot share prompts the cache itself holds a copy of the prompt for every row,
-    and there are no shared prompts.
+    ascending order. For a model that cannot share prompts the cache itself holds a copy for every row of all that the
+    prompt has left in it, and there are no shared prompts.
     """
-    if not can_share_prompts(policy) or not all(type(layer) is _PreallocatedLayer for layer in cache.layers):
-        cache.batch_repeat_interleave(torch.bincount(prompt_of))
+    if not can_share_prompts(policy):
+        cache.reorder_cache(prompt_of)
         return cache, None
     layers = [(layer.keys, layer.values) for layer in cache.layers]
     return decoding_cache(policy), SharedPrompts(layers, prompt_mask.bool(), prompt_of)
@@ -102,21 +101,20 @@ def expand_prefix(
 
 def can_share_prompts(policy: Policy) -> bool:
     """Whether rows can attend to the keys and values of a prompt without their own copy of them."""
-    return policy.takes_position_ids and policy.model.config._attn_implementation == NAME
+    is_ours = policy.model.config._attn_implementation == NAME
+    return policy.takes_position_ids and is_ours and only_attends(policy.model)
 
 
-def position_bytes(policy: Policy) -> int:
-    """Bytes of keys and values at one position, in all layers; an upper bound where layers store less."""
-    model = policy.model.config.get_text_config(decoder=True)
-    heads = getattr(model, "num_key_value_heads", None) or model.num_attention_heads
-    size = getattr(model, "head_dim", None) or model.hidden_size // model.num_attention_heads
-    dtype = policy.model.dtype if policy.autocast is None else policy.autocast
-    return int(2 * model.num_hidden_layers * heads * size * dtype.itemsize)
+def only_attends(model: Any) -> bool:
+    """Whether positions see each other by attention alone, to all that is before them or to a sliding window.
 
-
-def allocated_positions(tokens: int) -> int:
-    """Positions that a cache has allocated when ``tokens`` have been appended one at a time."""
-    return math.ceil(tokens / (1 + SPARE_TOKENS)) * (1 + SPARE_TOKENS)
+    Convolutions, linear attention and Mamba carry a state from one position to the next, so that rows which share a
+    prompt, or a packed row, would read each other's. Decided by the layers of transformers' cache for the model.
+    """
+    kinds = getattr(model.config.get_text_config(decoder=True), "layer_types", None) or ()
+    layers = DynamicCache(config=model.config).layers
+    attends = all(type(layer) in (DynamicLayer, DynamicSlidingWindowLayer) for layer in layers)
+    return attends and "chunked_attention" not in kinds
 
 
 def _extended(states: Tensor, length: int) -> Tensor:

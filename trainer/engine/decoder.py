@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .cache import allocated_positions, can_share_prompts, expand_prefix
+from .cache import expand_prefix
 from .fast.attention import attention_forward
 from .fast.layers import hidden_states
 from .policy import Policy
@@ -25,8 +25,6 @@ class Decoder:
     """
 
     drop_at = 0.125
-    refills = False
-    """Whether groups of other prompts can take the place of rows that ended (``admit``)."""
 
     def __init__(
         self,
@@ -59,13 +57,13 @@ class Decoder:
         mask, positions = self.attention_mask[:, : self.width], self.positions[:, None]
         return next_logits(self.policy, tokens[:, None], mask, positions, self.cache, self.prompts)
 
-    def drops(self, ended: int, tokens_left: int) -> bool:
-        """Whether to drop ``ended`` rows now; the others go on for at most ``tokens_left`` tokens."""
+    def drops(self, ended: int) -> bool:
+        """Whether to drop ``ended`` rows now."""
         return ended >= self.drop_at * len(self.positions)
 
     def select(self, rows: Tensor) -> None:
         """Keep only some of the rows."""
-        self.cache.batch_select_indices(rows)
+        self.cache.reorder_cache(rows)
         if self.prompts is not None:
             self.prompts.select(rows)
         self.attention_mask, self.positions = self.attention_mask[rows], self.positions[rows]
@@ -81,18 +79,6 @@ class Decoder:
         both = zip(begins, rest, strict=True)
         return [(torch.cat([keys, new], 1), torch.cat([values, more], 1)) for (keys, values), (new, more) in both]
 
-    def admit(self, rows: Tensor, prompts: Sequence[list[int]]) -> None:
-        """Replace rows, see ``CudaGraphDecoder``."""
-        raise NotImplementedError
-
-    @classmethod
-    def row_positions(cls, policy: Policy, prompt: int, max_new_tokens: int) -> int:
-        """Positions of keys and values that each row stores at the end, after a prompt of ``prompt`` tokens.
-
-        Keys and values of prompts that rows share are not counted.
-        """
-        return allocated_positions(max_new_tokens - 1) + (0 if can_share_prompts(policy) else prompt)
-
 
 class FusedDecoder(Decoder):
     """A decoder that computes a step by ``layers``, with fewer operations."""
@@ -105,9 +91,6 @@ class FusedDecoder(Decoder):
             options = {"prompts": self.prompts, "scaling": module.scaling, "sliding_window": window}
             return attention_forward(module, query.unsqueeze(2), keys, values, None, **options)[0]
 
-        return self.head(hidden_states(self.policy.model, tokens, self.positions, attention_fn))
-
-    def head(self, states: Tensor) -> Tensor:
-        """(rows, V) logits of states (rows, D)."""
+        states = hidden_states(self.policy.model, tokens, self.positions, attention_fn)
         logits: Tensor = self.policy.model.get_output_embeddings()(states)
         return logits

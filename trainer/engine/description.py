@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .bundled import TASKS
 from .policy import Policy, count_weights, emulates_bf16
-from .sharding.weights import is_sharded
+from .sharding import is_sharded
 
 
 def model_line(policy: Policy) -> str:

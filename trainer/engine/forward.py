@@ -19,6 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .cache import only_attends
 from .fast.layers import hidden_states, is_supported
 from .fast.packed import Layout, PaddedLayout
 from .fast.varlen import VarlenLayout
@@ -120,8 +121,7 @@ def _layout_states(policy: Policy, tokens: Tensor, layout: Layout, predicts: Ten
         def attention_fn(module: Any, query: Tensor, key: Tensor, value: Tensor, window: int | None) -> Tensor:
             return layout.attend(module, query, key, value, window=window, scaling=module.scaling, softcap=None)
 
-        compiled = policy.uses_compile
-        return hidden_states(policy.model, tokens, layout.positions, attention_fn, compiled=compiled)[predicts]
+        return hidden_states(policy.model, tokens, layout.positions, attention_fn)[predicts]
     return _model_states(
         policy,
         predicts[None],
@@ -147,8 +147,12 @@ def with_fast_paths(policy: Policy, *, share_prompts: bool) -> Policy:
     has_separate_head = "has_separate_head" not in refusals
     exact = replace(exact, has_separate_head=has_separate_head)
     shared = replace(exact, shares_prompts=True)
-    if share_prompts and (why := mismatch(partial(_probe_logits, exact), partial(_probe_logits, shared))):
-        refusals["shares_prompts"] = why
+    if share_prompts:
+        why = "its layers mix positions otherwise than by attention, so rows in one would read each other"
+        if not only_attends(policy.model) or (
+            why := mismatch(partial(_probe_logits, exact), partial(_probe_logits, shared))
+        ):
+            refusals["shares_prompts"] = why
     shares_prompts = share_prompts and "shares_prompts" not in refusals
     return replace(policy, has_separate_head=has_separate_head, shares_prompts=shares_prompts, refusals=refusals)
 
@@ -162,21 +166,6 @@ def with_varlen_attention(policy: Policy) -> Policy:
         return policy
     needs = None if policy.autocast is not None else "it computes in 16 bits, not in fp32"
     return _with_path(policy, replace(policy, uses_varlen=True), "uses_varlen", needs)
-
-
-def with_compiled_layers(policy: Policy) -> Policy:
-    """The policy with ``fast.layers`` compiled in the loss (``engine.compile``), if that gives the gradient of three
-    short rows.
-    """
-    needs = (
-        None
-        if policy.shares_prompts and _has_own_layers(policy)
-        else (
-            "only the layers of trainer/engine/fast/layers.py are, with engine.share_prompts and without gradient "
-            "checkpointing, FSDP2 and ZeRO-3"
-        )
-    )
-    return _with_path(policy, replace(policy, uses_compile=True), "uses_compile", needs)
 
 
 def _with_path(policy: Policy, fast: Policy, name: str, missing: str | None) -> Policy:

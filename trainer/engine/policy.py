@@ -51,11 +51,8 @@ class Policy:
         shares_prompts: the loss computes each distinct prompt once per micro-batch (see ``forward``).
         has_separate_head: the loss applies the LM head to a few tokens at a time (see ``forward``).
         uses_varlen: attention of packed rows is variable-length flash attention (see ``fast.varlen``).
-        uses_compile: in the loss, what surrounds attention is compiled (see ``fast.layers``).
-        uses_cuda_graphs: decoding steps are CUDA graphs (see ``cuda_graph``).
         refusals: why a fast path was tried and is not taken, by the attribute above.
         rollout_engine: what samples; ``None`` for the library's own engine (see ``sampling``).
-        deepspeed_engine: DeepSpeed's engine, where it trains the model (see ``sharding.deepspeed``).
     """
 
     name: str
@@ -66,11 +63,8 @@ class Policy:
     shares_prompts: bool = False
     has_separate_head: bool = False
     uses_varlen: bool = False
-    uses_compile: bool = False
-    uses_cuda_graphs: bool = False
     refusals: Mapping[str, str] = field(default_factory=dict)
     rollout_engine: RolloutEngine | None = None
-    deepspeed_engine: Any = None
 
     @property
     def device(self) -> torch.device:
@@ -128,13 +122,13 @@ class Policy:
         return {name: weight for name, weight in self.model.named_parameters() if weight.requires_grad}
 
     def snapshot(self) -> dict[str, Tensor]:
-        """A copy of the trained weights (with DeepSpeed's stage 3, of this process's shards)."""
-        return {name: local_shard(weight).detach().clone() for name, weight in self.trained.items()}
+        """A copy of the trained weights."""
+        return {name: weight.detach().clone() for name, weight in self.trained.items()}
 
     def restore(self, weights: Mapping[str, Tensor]) -> None:
         """Copy a snapshot into the trained weights. Raises ``KeyError`` if one is missing."""
         for name, weight in self.trained.items():
-            local_shard(weight).data.copy_(weights[name])
+            weight.data.copy_(weights[name])
 
     @contextmanager
     def swapped_weights(self, weights: Mapping[str, Tensor]) -> Iterator[None]:
@@ -150,11 +144,9 @@ class Policy:
             self._swap(weights)
 
     def _swap(self, weights: Mapping[str, Tensor]) -> None:
-        if self.deepspeed_engine is not None:
-            self.deepspeed_engine.empty_partition_cache()  # it may hold gathered copies of the current weights
         for name, weight in self.trained.items():
-            current = local_shard(weight).detach().clone()
-            local_shard(weight).data.copy_(weights[name])
+            current = weight.detach().clone()
+            weight.data.copy_(weights[name])
             weights[name].copy_(current)
 
     def autocast_context(self) -> AbstractContextManager[Any]:
@@ -178,14 +170,9 @@ class Policy:
         return prompts.prompt_lengths(self.tokenizer, examples, format)
 
 
-def local_shard(weight: Tensor) -> Tensor:
-    """The part of a weight that this process stores: all of it or, with DeepSpeed's stage 3, a flat shard."""
-    return getattr(weight, "ds_tensor", weight)
-
-
 def count_weights(weights: Iterable[Tensor]) -> int:
-    """Number of weights in tensors, whether whole or sharded by DeepSpeed."""
-    return sum(getattr(weight, "ds_numel", weight.numel()) for weight in weights)
+    """Number of weights in tensors, whether whole or sharded."""
+    return sum(weight.numel() for weight in weights)
 
 
 def load_policy(
@@ -199,7 +186,7 @@ def load_policy(
     Raises:
         UsageError: the model does not load, or the device or the precision is not available.
     """
-    with patch_environment(ACCELERATE_USE_DEEPSPEED="false"):  # see ``sharding.deepspeed``
+    with patch_environment(ACCELERATE_USE_DEEPSPEED="false"):  # its engine would take over the optimizer
         # With a plugin of its own, or ``backward`` would divide every loss by the number in the environment.
         accelerator = Accelerator(
             cpu=device == "cpu",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
+from collections.abc import Hashable
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -41,11 +41,6 @@ class PrefixCache:
     def __len__(self) -> int:
         return len(self._kept)
 
-    @property
-    def num_bytes(self) -> int:
-        """Bytes of all keys and values."""
-        return sum(states.nbytes for prefix in self._kept.values() for layer in prefix.layers for states in layer)
-
     def keep(self, key: Hashable, prefix: Prefix) -> None:
         """Keep a prefix until it is taken. Raises ``ValueError`` outside of the block."""
         if not self._open:
@@ -64,14 +59,6 @@ class PrefixCache:
     def forget(self, key: Hashable) -> None:
         """Free the prefix of a conversation that has ended, if there is one."""
         self._kept.pop(key, None)
-
-    def drop_oldest(self, but: Collection[Hashable]) -> bool:
-        """Free the prefix that was kept first, of those not in ``but``; its conversation will be read again.
-
-        Returns whether there was one.
-        """
-        key = next((key for key in self._kept if key not in but), None)
-        return key is not None and self._kept.pop(key) is not None
 
     def clear(self) -> None:
         """Free all."""

@@ -22,7 +22,7 @@ from grpo_env.environments.episode import ChatMessage
 from ..engine.policy import Policy
 from ..engine.prefix_cache import PrefixCache
 from ..engine.sampling.sampler import Rollout, sample
-from ..engine.sharding.weights import unsharded
+from ..engine.sharding import unsharded
 from .rows import Beginning, Row, make_rows
 
 if TYPE_CHECKING:

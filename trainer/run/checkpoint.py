@@ -16,7 +16,7 @@ from grpo_env.taskfile.mixture import Mixture, load_mixture
 
 from ..config import TrainConfig
 from ..engine.policy import Policy
-from ..engine.sharding.weights import full_model_state, full_state, is_sharded, load_optimizer, shard_state
+from ..engine.sharding import full_model_state, full_state, is_sharded, shard_state
 from ..prompts import PromptSampler
 from .folder import CURVES, MODEL, TASK, RunFiles, atomic_write, fsync, read_config, write_errors
 
@@ -143,7 +143,7 @@ class RunFolder(RunFiles):
         state = torch.load(path / "state.pt", map_location="cpu", mmap=is_sharded(policy), weights_only=True)
         state = shard_state(policy, state)
         policy.restore(state["weights"])
-        load_optimizer(policy, optimizer, state["optimizer"])
+        optimizer.load_state_dict(state["optimizer"])
         if reference is not None:
             reference.update({name: weight.to(policy.device) for name, weight in state["reference"].items()})
         for sampler, rates in zip(samplers, state.get("rates", ()), strict=False):

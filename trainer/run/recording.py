@@ -13,7 +13,7 @@ from torch import Tensor
 from grpo_env.equality import all_equal
 
 from ..batch import Batch
-from ..config import FIELDS, TrainConfig, flatten
+from ..config import FIELDS, TrainConfig, engine_here, flatten
 from ..config.presets import PRESETS
 from ..engine.description import model_line, precision_warning
 from ..engine.fast.layers import is_supported
@@ -46,8 +46,7 @@ def start_recording(run: Run, start: int) -> None:
         task = sampler.task
         run.console.print(f"task       {task.name}: {len(sampler.examples)} examples, metric {task.metric}{weight}")
     run.console.print(f"model      {model_line(run.policy)}")
-    if run.engine.description is not None:
-        run.console.print(f"sampling   {run.engine.description}")
+    run.console.print(f"sampling   {run.engine.description}{_why_this_engine(run.config)}")
     run.console.print(
         f"algorithm  {settings_text(config)}, {config.supervision} supervision, {config.steps} steps of "
         f"{config.prompts_per_step} x {config.group_size} = {config.prompts_per_step * config.group_size} completions"
@@ -64,6 +63,12 @@ def start_recording(run: Run, start: int) -> None:
             "engine.micro_batch_tokens, which does not change its gradient"
         )
     run.console.print(f"run        {run.folder.path}" + (f", resumed after {start} steps" if start else ""))
+
+
+def _why_this_engine(config: TrainConfig) -> str:
+    """Why ``sampling.engine=auto`` has led to the engine, as far as the device tells."""
+    name, why = engine_here(config.engine.device)
+    return f": {why}" if name == config.sampling.engine and not config.sampling.urls else ""
 
 
 def settings_text(config: TrainConfig) -> str:
@@ -89,12 +94,8 @@ def _print_fallbacks(run: Run) -> None:
         run.console.print(
             f"loss       attention with padding and masks, without variable-length flash attention ({why})"
         )
-    if why := policy.refusals.get("uses_compile"):
-        run.console.print(f"loss       not compiled ({why})")
     if not is_supported(policy.model):
         run.console.print("layers     those of transformers: there are no faster ones for this model")
-    elif why := policy.refusals.get("uses_cuda_graphs"):
-        run.console.print(f"sampling   without CUDA graphs, which do not work here ({why})")
     if (warning := precision_warning(policy)) is not None:
         run.console.print(warning, "yellow")
 

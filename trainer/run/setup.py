@@ -10,14 +10,12 @@ import torch
 from grpo_env.errors import UsageError
 
 from ..config import TrainConfig
-from ..engine.forward import with_compiled_layers, with_fast_paths, with_varlen_attention
+from ..engine.forward import with_fast_paths, with_varlen_attention
 from ..engine.lora import prepare_adapter
 from ..engine.policy import Policy, load_policy
 from ..engine.sampling.engines import make_engine
-from ..engine.sampling.own import with_cuda_graphs
-from ..engine.sharding.deepspeed import with_deepspeed
-from ..engine.sharding.fsdp import with_fsdp
-from ..optimizer import cast_to_bf16, make_optimizer
+from ..engine.sharding import with_fsdp
+from ..optimizer import make_optimizer
 
 
 def load_policy_and_optimizer(config: TrainConfig) -> tuple[Policy, torch.optim.Optimizer]:
@@ -44,14 +42,10 @@ def _load_without_engine(config: TrainConfig) -> tuple[Policy, torch.optim.Optim
         gradient_checkpointing=config.engine.gradient_checkpointing,
     )
     policy = with_fast_paths(policy, share_prompts=config.engine.share_prompts)
-    policy = with_cuda_graphs(with_varlen_attention(policy))
+    policy = with_varlen_attention(policy)
     prepare_adapter(policy, config)
-    if config.optimizer.name == "adamw_bf16":
-        cast_to_bf16(policy)
     policy = with_fsdp(policy, config)
     processes = policy.accelerator.num_processes
     if config.prompts_per_step % processes:
         raise UsageError(f"prompts_per_step={config.prompts_per_step} cannot be shared by {processes} processes")
-    optimizer = make_optimizer(policy, config.optimizer, config.seed)
-    policy = with_deepspeed(policy, optimizer, config)
-    return with_compiled_layers(policy) if config.engine.compile else policy, optimizer
+    return policy, make_optimizer(policy, config.optimizer)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from grpo_env.errors import DivergedError, GrpoEnvError, InterruptedRunError, RunError
 from grpo_env.taskfile.task import finds_task
 
-from ..engine.sharding.weights import is_sharded
+from ..engine.sharding import is_sharded
 from ..rollout import ScoredRollout
 from .console import step_values_line
 from .curves import plot_curves

@@ -9,8 +9,8 @@ from accelerate.utils import gather_object
 
 from grpo_env.errors import DivergedError
 
-from ..engine.policy import Policy, local_shard
-from ..engine.sharding.weights import is_sharded
+from ..engine.policy import Policy
+from ..engine.sharding import is_sharded
 
 MAX_RMS = 100.0
 """Limit on the root mean square of the trained weights, and on its growth.
@@ -28,7 +28,7 @@ def root_mean_square(policy: Policy) -> float:
     """
     squares, count = 0.0, 0
     for weight in policy.trained.values():
-        shard = local_shard(weight).detach()
+        shard = weight.detach()
         shard = shard.to_local() if hasattr(shard, "to_local") else shard
         if shard.numel():
             norm = float(torch.linalg.vector_norm(shard, dtype=torch.float32))

@@ -111,7 +111,7 @@ def one_step(policy: Policy, **settings: Any) -> tuple[list[str], UpdateStats]:
     batch = packed(policy, rollouts, config)
     if config.kl.coef:
         add_reference_logp(policy, policy.snapshot(), [batch], config.sampling.temperature)
-    stats = update(policy, make_optimizer(policy, config.optimizer, config.seed), [batch], config, 0)
+    stats = update(policy, make_optimizer(policy, config.optimizer), [batch], config, 0)
     return [row.rollout.text for row in rollouts], stats
 
 
@@ -131,7 +131,7 @@ def test_a_step_of_training_stays_on_the_models_device(cuda_policy: Policy, sett
 
 def test_a_checkpoint_is_restored_on_the_models_device(cuda_policy: Policy, tmp_path: Path) -> None:
     """Through main memory, since a GPU that training just fits on has no room for a second copy."""
-    optimizer = make_optimizer(cuda_policy, TrainConfig().optimizer, 0)
+    optimizer = make_optimizer(cuda_policy, TrainConfig().optimizer)
     folder = RunFolder(tmp_path)
     with FakeCuda():
         for weight in cuda_policy.trained.values():

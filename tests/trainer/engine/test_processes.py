@@ -21,8 +21,8 @@ from transformers import AutoModelForCausalLM
 from grpo_env.errors import InterruptedRunError, UsageError
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import Policy
+from grpo_env.trainer.engine.sharding import with_fsdp
 from grpo_env.trainer.engine.sharding.deepspeed import shard_tensor, with_deepspeed
-from grpo_env.trainer.engine.sharding.fsdp import with_fsdp
 from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.loss_sums import UpdateStats
 from grpo_env.trainer.optimizer import make_optimizer
@@ -153,7 +153,7 @@ Module(f"{base}.nccl_engine", NCCLTrainerInitInfo=dict)
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import load_policy
 from grpo_env.trainer.engine.sampling.vllm_server import VllmServers
-from grpo_env.trainer.engine.sharding.fsdp import with_fsdp
+from grpo_env.trainer.engine.sharding import with_fsdp
 plain = load_policy("bundled", device="cpu").model.state_dict()
 policy = with_fsdp(load_policy("bundled", device="cpu"), TrainConfig())
 group = torch.distributed.distributed_c10d._get_default_group()
@@ -370,4 +370,4 @@ def test_settings_that_do_not_work_with_deepspeed(
         monkeypatch.setenv(name, value)
     config = TrainConfig.from_mapping(settings)
     with pytest.raises(UsageError, match=message):
-        with_deepspeed(policy, make_optimizer(policy, config.optimizer, config.seed), config)
+        with_deepspeed(policy, make_optimizer(policy, config.optimizer), config)

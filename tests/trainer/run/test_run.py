@@ -32,7 +32,7 @@ from grpo_env.trainer.advantages import token_advantages
 from grpo_env.trainer.commands.evaluate import run_eval
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import Policy
-from grpo_env.trainer.engine.sharding.weights import optimizer_step
+from grpo_env.trainer.engine.sharding import optimizer_step
 from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.run.checkpoint import RunFolder
 from grpo_env.trainer.run.console import RunConsole

@@ -1,14 +1,8 @@
-"""Attention that torch's kernels lack or compute slowly: shared prompts, and plain matrix products.
+"""Attention that torch's kernels lack: to a prompt that rows share, to packed rows, and with a soft cap (Gemma 2).
 
-On a CPU the fused kernel of torch is made for long sequences. For the single query of a decoding step it takes several
-times as long as matrix products do, and for short sequences in bfloat16 too. Products keep every attention weight for
-the backward pass, though, so long sequences stay with the fused kernel, and so does float32, where it is as fast. On a
-GPU the fused kernel would, for one masked query, copy its keys for every head that shares them.
-
-Sampling without either takes 1.09 and 1.10 times the processor time in two runs (the bundled model in float32 on a CPU,
-with transformers' layers: ``python benchmarks/fast_paths.py --only sampling``), and ``packed`` and ``layers``, whose
-gains are larger, compute their attention here. In the loss in bfloat16 its gain is not measured: that needs a CPU with
-such instructions.
+Sampling without shared prompts takes 1.05 times the processor time (the bundled model in float32 on a CPU:
+``python benchmarks/fast_paths.py --only sampling``), and ``packed`` and ``layers``, whose gains are larger, compute
+their attention here.
 """
 
 from __future__ import annotations
@@ -26,9 +20,6 @@ if TYPE_CHECKING:
     from .packed import Layout
 
 NAME = "grpo_env"
-
-# In bfloat16 on a CPU, products are used up to this many keys: a token's weights then take less than its MLP saves.
-SHORT = 256
 
 
 class SharedPrompts:
@@ -127,8 +118,7 @@ def attention_forward(
         return layout.attend(module, *packed, window=window, scaling=scaling, softcap=softcap)[None], None
     if prompts is not None:
         return shared_prompt_attention(module.layer_idx, query, key, value, prompts, scaling, softcap, window), None
-    needs_fused = options.get("dropout") or any(options.get(name) is not None for name in ("position_bias", "cache"))
-    if softcap is None and (needs_fused or _prefers_fused(query, key.shape[2])):
+    if softcap is None:
         fused: tuple[Tensor, None] = sdpa_attention_forward(module, query, key, value, attention_mask, **options)
         return fused
     is_causal = options.get("is_causal")
@@ -190,11 +180,6 @@ def _attention_weights(scores: Tensor, length: int, mask: Tensor | None, softcap
     elif mask is not None:
         scores = scores + mask[:, :, None]
     return torch.softmax(scores, -1).view(rows, kv_heads, stacked, keys)
-
-
-def _prefers_fused(query: Tensor, keys: int) -> bool:
-    exact = query.dtype == torch.float32 and not torch.is_autocast_enabled(query.device.type)
-    return query.shape[2] > 1 and (query.device.type != "cpu" or exact or keys > SHORT)
 
 
 AttentionInterface.register(NAME, attention_forward)

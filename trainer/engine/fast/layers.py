@@ -4,15 +4,13 @@ States hold one row per token, without batch or sequence dimensions; the caller'
 see each other. Linear layers are the model's own modules, so adapters apply.
 
 With transformers' layers, the loss keeps 1.21 times the memory for its gradient, and sampling takes 1.11 times the
-processor time (the bundled model on a CPU: ``python benchmarks/fast_paths.py``). Recorded decoding steps
-(``cuda_graph``) and ``engine.compile`` need these layers.
+processor time (the bundled model on a CPU: ``python benchmarks/fast_paths.py``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -24,9 +22,6 @@ from .attention import NAME
 
 # Their layers differ in biases, in norms of queries and keys, and in sliding windows only.
 FAMILIES = ("llama", "mistral", "qwen2", "qwen3")
-
-Parameters = ParamSpec("Parameters")
-Output = TypeVar("Output")
 
 # From a layer's attention module, queries, keys and values (N, heads, size) and the sliding window to (N, heads, size).
 AttentionFn = Callable[[Any, Tensor, Tensor, Tensor, int | None], Tensor]
@@ -43,26 +38,18 @@ def is_supported(model: Any) -> bool:
     )
 
 
-def hidden_states(
-    model: Any, tokens: Tensor, positions: Tensor, attention_fn: AttentionFn, *, compiled: bool = False
-) -> Tensor:
-    """(N, D) states below the LM head, of ``tokens`` (N,) at ``positions`` (N,), equal to those of the model itself.
-
-    ``compiled``: what comes before and after attention is compiled by ``torch.compile``, once for all layers and N.
-    """
+def hidden_states(model: Any, tokens: Tensor, positions: Tensor, attention_fn: AttentionFn) -> Tensor:
+    """(N, D) states below the LM head, of ``tokens`` (N,) at ``positions`` (N,), equal to those of the model itself."""
     decoder, config = model.get_decoder(), model.config
-    before, after = before_attention, after_attention
-    if compiled:
-        before, after = compile_part(before), compile_part(after)
     states = decoder.embed_tokens(tokens)
     cos, sin = decoder.rotary_emb(states, positions[:, None])  # (N, 1, size), both halves the same
     sin = sin[..., : sin.shape[-1] // 2]
     window = config.sliding_window if config.model_type == "mistral" else None
     eps = torch.full((), config.rms_norm_eps, device=states.device)
     for layer in decoder.layers:
-        query, key, value = before(layer, states, cos, sin, eps)
+        query, key, value = before_attention(layer, states, cos, sin, eps)
         attended = attention_fn(layer.self_attn, query, key, value, getattr(layer.self_attn, "sliding_window", window))
-        states = after(layer, states, attended, eps)
+        states = after_attention(layer, states, attended, eps)
     return rms_norm(states, decoder.norm.weight, eps)
 
 
@@ -89,12 +76,6 @@ def after_attention(layer: Any, states: Tensor, attended: Tensor, eps: Tensor) -
     normed = rms_norm(states, layer.post_attention_layernorm.weight, eps)
     output: Tensor = states + mlp.down_proj(swiglu(mlp.gate_proj(normed), mlp.up_proj(normed)))
     return output
-
-
-@cache
-def compile_part(part: Callable[Parameters, Output]) -> Callable[Parameters, Output]:
-    """``part`` compiled for any N."""
-    return torch.compile(part, dynamic=True)
 
 
 # Each of the three functions below skips ``Function.apply`` where no gradient is needed: on the small tensors of a
@@ -193,9 +174,7 @@ class SwiGLU(Function):
     def forward(context: Any, gate: Tensor, up: Tensor) -> Tensor:
         """See ``swiglu``."""
         context.save_for_backward(gate, up)
-        activated = silu(gate)
-        # Compiled by torch 2.11, an output that was changed in place has a gradient of zero.
-        return activated * up if torch.compiler.is_compiling() else activated.mul_(up)
+        return silu(gate).mul_(up)
 
     @staticmethod
     def backward(context: Any, grad: Tensor) -> tuple[Tensor, Tensor]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ...config import TrainConfig
+from ...config import TrainConfig, engine_here
 from .own import OwnEngine
 from .protocol import RolloutEngine
-from .transformers import TransformersEngine
 from .vllm import VllmEngine
 from .vllm_server import VllmServers
 
@@ -15,6 +14,5 @@ def make_engine(config: TrainConfig) -> RolloutEngine:
     sampling = config.sampling
     if sampling.urls:
         return VllmServers(sampling.urls, sampling.weight_transfer)
-    if sampling.engine == "vllm":
-        return VllmEngine(sampling.gpu_memory_fraction)
-    return OwnEngine() if sampling.engine == "own" else TransformersEngine()
+    name = engine_here(config.engine.device)[0] if sampling.engine == "auto" else sampling.engine
+    return VllmEngine(sampling.gpu_memory_fraction) if name == "vllm" else OwnEngine()

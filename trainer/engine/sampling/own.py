@@ -8,7 +8,6 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 
 import torch
@@ -18,13 +17,10 @@ from grpo_env.errors import DivergedError
 
 from ..cache import can_share_prompts
 from ..decoder import Decoder, FusedDecoder
-from ..fast.cuda_graph import CudaGraphDecoder
 from ..fast.layers import is_supported
-from ..forward import mismatch
 from ..policy import Policy
 from ..prefix_cache import Prefix
-from ..sharding.weights import unsharded
-from .admission import fitting_prompts
+from ..sharding import unsharded
 from .protocol import OnGroupTokens, RolloutEngine, SamplingRequest
 from .row_limit import RowLimit
 
@@ -42,44 +38,29 @@ class OwnEngine(RolloutEngine):
         with unsharded(policy):  # also by a process without prompts, since all gather together
             if request.prompts:
                 with decoding_context(policy):
-                    kind = decoder_for(policy)
-                    most = fitting_prompts(policy, kind, request)
-                    while most is not None and most < len(request.prompts) and request.prefix_cache is not None:
-                        request = request.with_fewer_prefixes()
-                        most = fitting_prompts(policy, kind, request)
-                    self.row_limit.generate(
-                        request, on_group, partial(decode_stepwise, policy), self.report, most, kind.refills
-                    )
+                    self.row_limit.generate(request, on_group, partial(decode_stepwise, policy), self.report)
 
 
-def decode_stepwise(
-    policy: Policy, request: SamplingRequest, on_group: OnGroupTokens, at_once: int | None = None
-) -> None:
-    """Sample a request, beginning with ``at_once`` prompts (default: all).
-
-    The others follow as rows end. They must not be longer than the longest of the first, and the decoder must refill.
-    """
-    group_size, last = request.group_size, request.max_new_tokens - 1
-    device, count = policy.device, len(request.prompts)
-    started = count if at_once is None else min(count, at_once)
-    uniforms = _uniforms(request).to(device) if request.temperature > 0 else None
-    ends = torch.tensor(policy.end_ids, device=device)
-    lasts = torch.tensor([request.limit(number) - 1 for number in range(count)], device=device)
-    lasts = lasts.repeat_interleave(group_size)
+def decode_stepwise(policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:
+    """Sample a request: all rows at once, until the last of them ends."""
+    count, last = len(request.prompts) * request.group_size, request.max_new_tokens - 1
+    uniforms = _uniforms(request).to(policy.device) if request.temperature > 0 else None
+    ends = torch.tensor(policy.end_ids, device=policy.device)
+    limits = [request.limit(number) for number in range(len(request.prompts))]
+    lasts = torch.tensor(limits, device=policy.device).repeat_interleave(request.group_size) - 1
     completions = _Completions(policy, request, on_group)
-    kept = request.take_prefixes()[:started]
-    decoder = decoder_for(policy)(policy, request.prompts[:started], group_size, request.max_new_tokens, kept)
-    # Of each row of the decoder: its completion, that one's length, and whether it goes on.
-    rows = torch.arange(started * group_size, device=device)
-    lengths, alive = torch.zeros_like(rows), torch.ones_like(rows, dtype=torch.bool)
-    ended, tokens_left = 0, request.max_new_tokens
-    while True:
-        uniform = None if uniforms is None else uniforms[lengths.clamp(max=last), rows]
+    kept = request.take_prefixes()
+    decoder = decoder_for(policy)(policy, request.prompts, request.group_size, request.max_new_tokens, kept)
+    rows = torch.arange(count, device=policy.device)  # of each row of the decoder: its completion
+    alive = torch.ones_like(rows, dtype=torch.bool)
+    unfinished = count
+    for column in range(request.max_new_tokens):
+        uniform = None if uniforms is None else uniforms[column, rows]
         chosen, prob = choose_tokens(decoder.logits, request.temperature, uniform)
-        completions.write(rows, lengths, chosen, prob)
-        ending = alive & (torch.isin(chosen, ends) | (lengths == lasts[rows]))
+        # Rows that have ended go on in a column that nobody reads, until they are dropped.
+        completions.write(rows, torch.where(alive, column, last + 1), chosen, prob)
+        ending = alive & (torch.isin(chosen, ends) | (lasts[rows] == column))
         alive &= ~ending
-        lengths = (lengths + 1).where(alive, last + 1)
         # All that is read of a token, since a GPU stops for each reading: of rows that end the completion, else -1.
         ends_here = rows.where(ending, -1).where(prob.isfinite(), NOT_FINITE).tolist()
         if NOT_FINITE in ends_here:
@@ -89,20 +70,14 @@ def decode_stepwise(
         finished = [(place, row) for place, row in enumerate(ends_here) if row >= 0]
         _keep(decoder, request, completions, finished)
         completions.end(row for _, row in finished)
-        ended, tokens_left = ended + len(finished), tokens_left - 1
-        if started == count and ended == len(rows):
+        unfinished -= len(finished)
+        if not unfinished:
             return
-        if started == count and decoder.drops(ended, tokens_left):
+        if decoder.drops(len(rows) - unfinished):
             rest = alive.nonzero().squeeze(1)
             decoder.select(rest)
-            rows, alive, chosen, lengths, ended = rows[rest], alive[rest], chosen[rest], lengths[rest], 0
+            rows, alive, chosen = rows[rest], alive[rest], chosen[rest]
         decoder.append(chosen)
-        if groups := min(count - started, ended // group_size):
-            places = (~alive).nonzero().squeeze(1)[: groups * group_size]
-            decoder.admit(places, request.prompts[started : started + groups])
-            rows[places] = torch.arange(len(places), device=device) + started * group_size
-            lengths[places], alive[places] = 0, True
-            started, ended, tokens_left = started + groups, ended - len(places), request.max_new_tokens
 
 
 def _keep(
@@ -191,34 +166,4 @@ def _uniforms(request: SamplingRequest) -> Tensor:
 
 def decoder_for(policy: Policy) -> type[Decoder]:
     """The fastest decoder that supports a policy."""
-    if not (is_supported(policy.model) and can_share_prompts(policy)):
-        return Decoder
-    return CudaGraphDecoder if policy.uses_cuda_graphs else FusedDecoder
-
-
-def with_cuda_graphs(policy: Policy) -> Policy:
-    """The policy, on CUDA with recorded decoding steps if these give the logits of plain steps on four short rows."""
-    if policy.device.type != "cuda" or not is_supported(policy.model):
-        return policy
-    rope, why = policy.model.get_decoder().rotary_emb.rope_type, None
-    if rope in ("dynamic", "longrope"):  # a recording that fails would leave torch's allocator and generator recording
-        why = f"rope_type {rope} changes its frequencies with the longest row"
-    else:
-        plain, recorded = (partial(probe_logits, policy, kind) for kind in (Decoder, CudaGraphDecoder))
-        why = mismatch(plain, recorded, 0.05)
-    if why is not None:
-        return replace(policy, refusals={**policy.refusals, "uses_cuda_graphs": why})
-    return replace(policy, uses_cuda_graphs=True)
-
-
-def probe_logits(policy: Policy, kind: type[Decoder]) -> Tensor:
-    """(tokens, V) logits of a decoder for four rows of two prompts, of which one row ends early."""
-    logits, rest = [], torch.tensor([0, 2, 3], device=policy.device)
-    with decoding_context(policy):
-        decoder = kind(policy, [[1, 2, 3], [2, 1]], 2, 4)
-        for step in range(4):
-            if step == 2:
-                decoder.select(rest)
-            decoder.append(torch.arange(len(decoder.positions), device=policy.device) + step)
-            logits.append(decoder.logits.clone())
-    return torch.cat(logits)
+    return FusedDecoder if is_supported(policy.model) and can_share_prompts(policy) else Decoder

@@ -9,7 +9,7 @@ import torch
 from grpo_env.errors import RunError
 
 from ..policy import Policy
-from ..sharding.weights import unsharded
+from ..sharding import unsharded
 from .protocol import OnGroupTokens, SamplingRequest
 from .weights import compute_dtype
 

@@ -49,12 +49,6 @@ class SamplingRequest:
             return []
         return [self.prefix_cache.take(key, prompt) for key, prompt in zip(self.keys, self.prompts, strict=True)]
 
-    def with_fewer_prefixes(self) -> SamplingRequest:
-        """The request after the oldest prefix of another conversation is freed or, if there is none, all are."""
-        if self.prefix_cache is not None and self.prefix_cache.drop_oldest(but=self.keys):
-            return self
-        return self.without_prefix_cache()
-
     def without_prefix_cache(self) -> SamplingRequest:
         """The request after all prefixes are freed; it keeps none either."""
         if self.prefix_cache is not None:
@@ -91,9 +85,9 @@ class RolloutEngine(ABC):
     it cannot go on without them. A run sets it, for engines that do not use the policy's model."""
 
     @property
-    def description(self) -> str | None:
-        """What samples and where, for a run's first lines, once it has started; ``None`` for the library's own loop."""
-        return None
+    def description(self) -> str:
+        """What samples and where, for a run's first lines, once it has started."""
+        return "the library's own sampler"
 
     @property
     def versions(self) -> dict[str, str]:

@@ -12,8 +12,7 @@ from grpo_env.errors import RunError, memory_ran_out
 
 from .protocol import OnGroupTokens, SamplingRequest
 
-# Samples a request, with so many of its prompts at once.
-Generate = Callable[[SamplingRequest, OnGroupTokens, int], None]
+Generate = Callable[[SamplingRequest, OnGroupTokens], None]
 
 
 @dataclass
@@ -24,41 +23,24 @@ class RowLimit:
     """
 
     rows: int | None = None
-    waves_reported: bool = False
 
     def generate(
-        self,
-        request: SamplingRequest,
-        on_group: OnGroupTokens,
-        generate: Generate,
-        report: Callable[[str], None],
-        fitting_prompts: int | None = None,
-        refills: bool = False,
+        self, request: SamplingRequest, on_group: OnGroupTokens, generate: Generate, report: Callable[[str], None]
     ) -> None:
-        """Call ``generate`` until all groups of a request are complete, with at most ``fitting_prompts`` at once.
+        """Call ``generate`` for one part of the prompts after the other until all groups of a request are complete.
 
-        With ``refills``, it gets all of them, the longest prompts first, and begins others as rows end; otherwise it
-        gets one part after another. If memory runs out, the groups that are complete are kept, and half as many
-        prompts are sampled at once from then on; ``report`` gets a message. Unless all prompts fit, the prefix cache
-        is emptied and not used. Raises ``RunError`` if memory is too small for the rows of one prompt.
+        If memory runs out, the groups that are complete are kept, and half as many prompts are sampled at once from
+        then on; ``report`` gets a message. Unless all prompts are sampled at once, the prefix cache is emptied and not
+        used. Raises ``RunError`` if memory is too small for the rows of one prompt.
         """
-        count, size = len(request.prompts), request.group_size
-        if fitting_prompts is not None and fitting_prompts < count and not self.waves_reported:
-            self.waves_reported = True
-            report(
-                f"sampling {'with refills' if refills else 'in waves'}: the free memory is estimated to hold "
-                f"{fitting_prompts * size} of {count * size} completions of maximum length"
-            )
-        missing = set(range(count))
+        size = request.group_size
+        missing = set(range(len(request.prompts)))
         while missing:
-            limits = [len(missing), fitting_prompts, None if self.rows is None else max(1, self.rows // size)]
-            at_once = min(limit for limit in limits if limit is not None)
+            at_once = len(missing) if self.rows is None else min(len(missing), max(1, self.rows // size))
             if at_once < len(missing):  # what is kept of some would take the room of the others
                 request = request.without_prefix_cache()
             numbers = sorted(missing)[:at_once]
-            if refills:
-                numbers = sorted(missing, key=lambda number: -len(request.prompts[number]))
-            if not self._fits(request.part(numbers), partial(_complete, missing, numbers, on_group), at_once, generate):
+            if not self._fits(request.part(numbers), partial(_complete, missing, numbers, on_group), generate):
                 # Outside of an except block, whose exception would keep the tensors of the failed attempt alive.
                 request = request.without_prefix_cache()
                 clear_device_cache(garbage_collection=True)
@@ -66,13 +48,13 @@ class RowLimit:
                 report(f"out of memory while sampling: now at most {self.rows} completions are sampled at once")
 
     @staticmethod
-    def _fits(part: SamplingRequest, on_group: OnGroupTokens, at_once: int, generate: Generate) -> bool:
+    def _fits(part: SamplingRequest, on_group: OnGroupTokens, generate: Generate) -> bool:
         try:
-            generate(part, on_group, at_once)
+            generate(part, on_group)
         except (MemoryError, RuntimeError) as error:
             if not memory_ran_out(error):
                 raise
-            if at_once == 1:
+            if len(part.prompts) == 1:
                 raise RunError(
                     f"out of memory with the {part.group_size} completions of one prompt at a time; try a lower "
                     "sampling.max_new_tokens or group_size, or engine.precision=bf16"

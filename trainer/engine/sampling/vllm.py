@@ -20,7 +20,7 @@ import torch
 from grpo_env.errors import DivergedError, RunError, UsageError
 
 from ..policy import Policy
-from ..sharding.weights import is_sharded
+from ..sharding import is_sharded
 from .probe import check_logprobs
 from .protocol import OnGroupTokens, RolloutEngine, SamplingRequest
 from .weights import adapter_rank, base_model, compute_dtype, has_adapter, named_weights, save_weights

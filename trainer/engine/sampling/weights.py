@@ -11,7 +11,7 @@ from torch import Tensor
 from transformers.core_model_loading import revert_weight_conversion
 
 from ..policy import Policy
-from ..sharding.weights import full_model_state
+from ..sharding import full_model_state
 
 
 def compute_dtype(policy: Policy) -> torch.dtype:
