@@ -17,7 +17,7 @@ from .engine import CheckpointConfig, EngineConfig, EvalConfig, LoraConfig
 from .messages import explained, unknown
 from .presets import PRESETS
 from .reward_model import RewardModelConfig
-from .sampling import CurriculumConfig, DynamicSamplingConfig, SamplingConfig, engine_here, engine_here
+from .sampling import CurriculumConfig, DynamicSamplingConfig, SamplingConfig, engine_here
 from .settings import Settings
 from .step_values import StepValuesConfig
 

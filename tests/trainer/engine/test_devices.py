@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,22 +11,18 @@ import torch
 
 from grpo_env.taskfile.task import load_task
 from grpo_env.trainer.config import TrainConfig
-from grpo_env.trainer.engine.fast import cuda_graph, layers
 from grpo_env.trainer.engine.fast.attention import install_attention
-from grpo_env.trainer.engine.fast.cuda_graph import CudaGraphDecoder, _recording_stream
 from grpo_env.trainer.engine.forward import with_fast_paths
 from grpo_env.trainer.engine.micro_batch_size import default_tokens
 from grpo_env.trainer.engine.policy import Policy, load_policy
 from grpo_env.trainer.engine.sampling import own
-from grpo_env.trainer.engine.sampling.own import decoding_context, with_cuda_graphs
+from grpo_env.trainer.engine.sampling.own import decoding_context
 from grpo_env.trainer.engine.sampling.protocol import SamplingRequest
-from grpo_env.trainer.engine.sampling.sampler import sample
 from grpo_env.trainer.loss_sums import UpdateStats
 from grpo_env.trainer.optimizer import make_optimizer
 from grpo_env.trainer.prompts import make_prompts
 from grpo_env.trainer.reference_model import add_reference_logp
 from grpo_env.trainer.run.checkpoint import RunFolder
-from grpo_env.trainer.run.recording import _print_fallbacks
 from grpo_env.trainer.update import update
 
 from ..shortcuts import packed, roll_out
@@ -54,36 +46,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
     },
     "cispo": {"loss.surrogate": "cispo", "kl.coef": 0.1, "kl.bias_correction": True, "engine.micro_batch_tokens": 64},
 }
-
-
-RECORD = CudaGraphDecoder._record  # before it is replaced below
-
-
-class FakeGraph:
-    """A recorded graph that computes the step again, provided that no tensor moved since it was recorded."""
-
-    def __init__(self, decoder: CudaGraphDecoder) -> None:
-        self.decoder, self.addresses = decoder, addresses(decoder)
-        FakeCuda.recording = True
-        try:
-            decoder._forward()
-        finally:
-            FakeCuda.recording = False
-
-    def replay(self) -> None:
-        assert addresses(self.decoder) == self.addresses
-        self.decoder.graph_logits = self.decoder._forward()
-
-
-def addresses(decoder: CudaGraphDecoder) -> list[int]:
-    state = [value for value in vars(decoder).values() if isinstance(value, torch.Tensor)]
-    state = [tensor for tensor in state if tensor is not decoder.logits and tensor is not decoder.graph_logits]
-    return [tensor.data_ptr() for tensor in (*state, *chain.from_iterable(decoder.key_values))]
-
-
-@pytest.fixture(autouse=True)
-def _fake_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(CudaGraphDecoder, "_record", lambda decoder: FakeGraph(decoder))
 
 
 @pytest.fixture(autouse=True)
@@ -120,12 +82,12 @@ def test_a_step_of_training_stays_on_the_models_device(cuda_policy: Policy, sett
     cpu_policy = with_fast_paths(load_policy("bundled", device="cpu"), share_prompts=True)
     with FakeCuda():
         assert cuda_policy.device == CUDA
-        policy = with_cuda_graphs(with_fast_paths(cuda_policy, share_prompts=True))
-        assert (policy.shares_prompts, policy.has_separate_head, policy.uses_cuda_graphs) == (True, True, True)
+        policy = with_fast_paths(cuda_policy, share_prompts=True)
+        assert (policy.shares_prompts, policy.has_separate_head) == (True, True)
         sampled, stats = one_step(policy, **settings)
     expected, plain = one_step(cpu_policy, **settings)
     assert plain.grad_norm > 0
-    assert sampled == expected, "recorded steps must sample the same tokens as plain steps"
+    assert sampled == expected
     assert (stats.loss, stats.grad_norm) == pytest.approx((plain.loss, plain.grad_norm), rel=1e-3)
 
 
@@ -144,15 +106,6 @@ def test_a_checkpoint_is_restored_on_the_models_device(cuda_policy: Policy, tmp_
         assert {tensor.device for tensor in (*cuda_policy.trained.values(), *moments, *reference.values())} == {CUDA}
 
 
-@pytest.mark.parametrize("family", layers.FAMILIES)
-def test_a_decoding_step_of_each_family_can_be_recorded(family: str) -> None:
-    policy = tiny(family)
-    install_attention(policy.model)
-    move_to_cuda(policy.model)
-    with FakeCuda():
-        assert with_cuda_graphs(policy).uses_cuda_graphs
-
-
 def test_micro_batches_are_as_large_as_memory_allows(cuda_policy: Policy) -> None:
     model, weights = cuda_policy.model.config, cuda_policy.parameters
     with FakeCuda():
@@ -163,163 +116,6 @@ def test_micro_batches_are_as_large_as_memory_allows(cuda_policy: Policy) -> Non
     position = model.num_hidden_layers * (56 * model.hidden_size + 9 * model.intermediate_size)
     assert tokens <= 0.8 * free / position < tokens + 1024
     assert 1024 < tokens < 65536
-
-
-def test_a_refused_recording_says_why(cuda_policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(decoder: CudaGraphDecoder) -> None:
-        raise RuntimeError("operation not permitted when stream is capturing\nCUDA kernel errors might be")
-
-    monkeypatch.setattr(CudaGraphDecoder, "_record", refuse)
-    with FakeCuda():
-        policy = with_cuda_graphs(cuda_policy)
-    assert not policy.uses_cuda_graphs
-    why = "RuntimeError: operation not permitted when stream is capturing"
-    assert policy.refusals == {"uses_cuda_graphs": why}
-    lines: list[str] = []
-    _print_fallbacks(SimpleNamespace(policy=policy, console=SimpleNamespace(print=lines.append)))  # type: ignore[arg-type]
-    assert f"sampling   without CUDA graphs, which do not work here ({why})" in lines
-
-
-class Streams:
-    """Stands in for ``torch.cuda``: what is computed and recorded on which stream, and what waits for what."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, free: int = 3) -> None:
-        self.current, self.events, self.failed, streams = ["main"], list[str](), False, self
-
-        class Stream:
-            def __init__(self, device: object = None, name: str = "side") -> None:
-                self.name = name
-
-            def wait_stream(self, other: Any) -> None:
-                streams.events.append(f"{self.name} waits for {other.name}")
-
-        class Graph:
-            def capture_begin(self, *, capture_error_mode: str) -> None:
-                streams.events.append(f"begin {capture_error_mode} on {streams.current[-1]}")
-
-            def capture_end(self) -> None:
-                streams.events.append("end")
-                if streams.failed:
-                    raise RuntimeError("CUDA error: operation failed due to a previous error during capture")
-
-        @contextmanager
-        def on(stream: Stream) -> Iterator[None]:
-            self.current.append(stream.name)
-            try:
-                yield
-            finally:
-                self.current.pop()
-
-        forward = CudaGraphDecoder._forward
-
-        def step(decoder: CudaGraphDecoder) -> torch.Tensor:
-            self.events.append(f"step on {self.current[-1]}")
-            return forward(decoder)
-
-        monkeypatch.setattr(CudaGraphDecoder, "_forward", step)
-        stand_ins = {"Stream": Stream, "stream": on, "CUDAGraph": Graph, "mem_get_info": lambda _: (free, 8)}
-        stand_ins["current_stream"] = lambda _: Stream(name=self.current[-1])
-        stand_ins["empty_cache"] = lambda: self.events.append("empty the cache")
-        for name, stand_in in stand_ins.items():
-            monkeypatch.setattr(f"torch.cuda.{name}", stand_in)
-        _recording_stream.cache_clear()
-
-    def record(self) -> None:
-        policy = tiny("llama")
-        install_attention(policy.model)
-        try:
-            with decoding_context(policy):
-                RECORD(CudaGraphDecoder(policy, [[1, 2], [3]], 2, 4))
-        finally:
-            _recording_stream.cache_clear()
-
-
-def test_a_recording_waits_for_the_main_stream_and_that_for_its_first_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And other threads may use CUDA meanwhile."""
-    streams = Streams(monkeypatch)
-    streams.record()
-    recorded = ["step on side", "begin thread_local on side", "step on side", "end"]
-    assert streams.events == ["side waits for main", *recorded, "main waits for side"]
-
-
-def test_all_recordings_use_one_stream(monkeypatch: pytest.MonkeyPatch) -> None:
-    """CuBLAS keeps memory for each stream."""
-    monkeypatch.setattr("torch.cuda.Stream", lambda device: object())
-    _recording_stream.cache_clear()
-    assert _recording_stream(CUDA) is _recording_stream(CUDA)
-    _recording_stream.cache_clear()
-
-
-def test_memory_that_torch_keeps_is_given_back_only_where_little_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
-    streams = Streams(monkeypatch, free=1)
-    streams.record()
-    assert streams.events[0] == "empty the cache"
-
-
-def test_a_recording_that_fails_ends_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And torch's stream is the one from before."""
-    streams = Streams(monkeypatch)
-    forward, calls = CudaGraphDecoder._forward, []
-
-    def fail_when_recorded(decoder: CudaGraphDecoder) -> torch.Tensor:
-        calls.append(1)
-        if len(calls) == 2:
-            streams.failed = True
-            raise torch.OutOfMemoryError("CUDA out of memory. (a stand-in)")
-        return forward(decoder)
-
-    monkeypatch.setattr(CudaGraphDecoder, "_forward", fail_when_recorded)
-    with pytest.raises(torch.OutOfMemoryError):
-        streams.record()
-    assert streams.events[-1] == "end"
-    assert streams.current == ["main"]
-
-
-@pytest.mark.parametrize(
-    ("ended", "left", "drops"), [(2, 10**5, False), (4, 10**5, True), (4, 9000, False), (6, 9000, True)]
-)
-def test_rows_are_dropped_where_that_saves_more_than_a_recording_takes(
-    ended: int, left: int, drops: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of 8 rows with 8 places for 2 x 8 float32 keys and values each, 8192 bytes, some have ended."""
-    policy = tiny("llama")
-    install_attention(policy.model)
-    move_to_cuda(policy.model)
-    monkeypatch.setattr(cuda_graph, "RECORDING_BYTES", 5e7)
-    with FakeCuda(), decoding_context(policy):
-        decoder = CudaGraphDecoder(policy, [[1, 2, 3], [3]], 4, 5)
-        assert decoder.drops(ended, left) == drops
-
-
-@pytest.mark.parametrize("rope", ["dynamic", "longrope"])
-def test_frequencies_that_change_are_not_recorded(
-    rope: str, cuda_policy: Policy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """To record them fails, and leaves torch in a state in which other calls fail too."""
-    monkeypatch.setattr(CudaGraphDecoder, "_record", lambda decoder: pytest.fail("recorded"))
-    cuda_policy.model.get_decoder().rotary_emb.rope_type = rope
-    with FakeCuda():
-        policy = with_cuda_graphs(cuda_policy)
-    assert not policy.uses_cuda_graphs
-    assert policy.refusals == {"uses_cuda_graphs": f"rope_type {rope} changes its frequencies with the longest row"}
-
-
-def test_rows_are_refilled_without_another_recording(cuda_policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
-    """``FakeGraph`` refuses to replay with other tensors than those that it was recorded with."""
-    recorded = replace(cuda_policy, uses_cuda_graphs=True)
-    for policy in (cuda_policy, recorded):
-        vars(policy)["end_ids"] = list(range(0, 280, 12))
-    prompts, options = [[40, 41, 42], [50], [60, 61, 62, 63], [70, 71]], {"max_new_tokens": 20, "temperature": 1.0}
-    expected = sample(cuda_policy, prompts, 4, **options)
-    monkeypatch.setattr(own, "fitting_prompts", lambda *_: 1)
-    monkeypatch.setattr(cuda_graph, "RECORDING_BYTES", 0)
-    recordings, record = [], CudaGraphDecoder._record
-    monkeypatch.setattr(CudaGraphDecoder, "_record", lambda self: recordings.append(len(self.rows)) or record(self))
-    with FakeCuda():
-        actual = sample(recorded, prompts, 4, **options)
-    assert actual == expected
-    assert recordings == sorted(set(recordings), reverse=True), "one for each number of rows"
-    assert recordings[0] == 4
 
 
 class CountingCuda(FakeCuda):
@@ -336,7 +132,7 @@ class CountingCuda(FakeCuda):
 
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
 def test_a_token_reads_the_gpu_once(cuda_policy: Policy, temperature: float) -> None:
-    policy, reads = replace(cuda_policy, uses_cuda_graphs=True), []
+    policy, reads = cuda_policy, []
     vars(policy)["end_ids"] = []
     for tokens in (10, 30):
         limits = [2, tokens, tokens]  # the rows of the first prompt end earlier
@@ -357,6 +153,6 @@ def test_a_step_through_the_models_own_modules_stays_on_its_device(
     install_attention(policy.model)
     move_to_cuda(policy.model)
     with FakeCuda():
-        policy = with_cuda_graphs(with_fast_paths(policy, share_prompts=shares))
-        assert (policy.shares_prompts, policy.uses_cuda_graphs) == (shares, False)
+        policy = with_fast_paths(policy, share_prompts=shares)
+        assert policy.shares_prompts == shares
         assert len(one_step(policy, kl={"coef": 0.1})[0]) == 16

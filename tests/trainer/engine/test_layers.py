@@ -13,7 +13,7 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from grpo_env.trainer.engine.fast.attention import install_attention
 from grpo_env.trainer.engine.fast.layers import RMSNorm, Rotary, SwiGLU, hidden_states, is_supported
 
-from .test_forward import SMALL
+from ..families import SMALL
 
 LONG = {"rope_type": "llama3", "rope_theta": 1e4, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
 SOME_SLIDE = {"use_sliding_window": True, "sliding_window": 3, "max_window_layers": 1}

@@ -6,11 +6,8 @@ import json
 import shutil
 import signal
 import socket
-import sys
-from importlib.util import find_spec
 from multiprocessing.connection import wait
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,10 +19,8 @@ from grpo_env.errors import InterruptedRunError, UsageError
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.sharding import with_fsdp
-from grpo_env.trainer.engine.sharding.deepspeed import shard_tensor, with_deepspeed
 from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.loss_sums import UpdateStats
-from grpo_env.trainer.optimizer import make_optimizer
 from grpo_env.trainer.update import update
 
 from ... import forked
@@ -233,24 +228,6 @@ def test_fsdp_equals_one_process(single_run: Path, two_process_runs: tuple[Path,
     assert_sharded_runs_equal(single_run, folder)
 
 
-def deepspeed_stage(number: int) -> dict[str, str]:
-    return {"ACCELERATE_USE_DEEPSPEED": "true", "ACCELERATE_DEEPSPEED_ZERO_STAGE": str(number)}
-
-
-needs_deepspeed = pytest.mark.skipif(find_spec("deepspeed") is None, reason="deepspeed is not installed")
-NO_COMPILER = "import deepspeed; deepspeed.ops.__compatible_ops__['deepspeed_shm_comm'] = False"  # gloo alone
-
-
-@needs_deepspeed
-@pytest.mark.parametrize("stage", [2, 3])
-def test_deepspeed_equals_one_process(single_run: Path, tmp_path: Path, stage: int) -> None:
-    first_steps(single_run, tmp_path / "sharded")
-    codes, errors = two_processes(tmp_path, NO_COMPILER, f"os.environ.update({deepspeed_stage(stage)})", GO_ON)
-    assert codes == [0, 0], errors[-3000:]
-    assert errors.count("cpu, 2 processes with sharded weights\n") == 2
-    assert_sharded_runs_equal(single_run, tmp_path)
-
-
 # Called once before the run. The first and the third step have a gradient, in the first group of the first mini-batch.
 AT_TIMES = """
 import itertools, torch
@@ -279,27 +256,13 @@ def seldom(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     [
         pytest.param({}, id="whole"),
         pytest.param(FSDP2, id="fsdp"),
-        pytest.param(deepspeed_stage(2), id="deepspeed 2", marks=needs_deepspeed),
-        pytest.param(deepspeed_stage(3), id="deepspeed 3", marks=needs_deepspeed),
     ],
 )
 def test_mini_batches_without_a_gradient(seldom: tuple[Path, str], tmp_path: Path, environment: dict[str, str]) -> None:
     expected, code = seldom
-    compiler = [NO_COMPILER] if "ACCELERATE_USE_DEEPSPEED" in environment else []
-    codes, errors = two_processes(
-        tmp_path, *compiler, f"os.environ.update({environment})", f"os.chdir({str(tmp_path)!r})", code
-    )
+    codes, errors = two_processes(tmp_path, f"os.environ.update({environment})", f"os.chdir({str(tmp_path)!r})", code)
     assert codes == [0, 0], errors[-3000:]
     assert_equal(expected, tmp_path / "run")
-
-
-def test_the_shards_of_stage_3_add_up_to_the_tensor() -> None:
-    tensor, shards = torch.arange(10.0).view(2, 5), []
-    for rank in range(4):
-        accelerator = SimpleNamespace(num_processes=4, process_index=rank)
-        engine = SimpleNamespace(zero_optimization_stage=lambda: 3)
-        shards.append(shard_tensor(SimpleNamespace(accelerator=accelerator, deepspeed_engine=engine), tensor))  # type: ignore[arg-type]
-    assert [part.tolist() for part in shards] == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 0, 0]]
 
 
 def test_a_run_resumes_after_a_process_was_killed(single_run: Path, tmp_path: Path) -> None:
@@ -349,25 +312,3 @@ def test_settings_that_do_not_work_with_fsdp(
     next(policy.model.parameters()).requires_grad_(not config.lora.rank)  # as peft leaves it
     with pytest.raises(UsageError, match=message):
         with_fsdp(policy, config)
-
-
-@pytest.mark.parametrize(
-    ("settings", "environment", "message"),
-    [
-        ({}, {"ACCELERATE_DEEPSPEED_ZERO_STAGE": "1"}, "set up for DeepSpeed, which needs zero_stage: 2 or 3; see"),
-        ({}, {"ACCELERATE_DEEPSPEED_OFFLOAD_OPTIMIZER_DEVICE": "cpu"}, "offload_optimizer_device: none"),
-        ({}, {"ACCELERATE_DEEPSPEED_OFFLOAD_PARAM_DEVICE": "cpu"}, "offload_param_device: none"),
-        ({"sampling.engine": "transformers"}, {}, "sampling.engine=own"),
-        ({}, {}, r"pip install 'grpo_env\[deepspeed\]'"),
-    ],
-)
-def test_settings_that_do_not_work_with_deepspeed(
-    policy: Policy, monkeypatch: pytest.MonkeyPatch, settings: dict, environment: dict, message: str
-) -> None:
-    monkeypatch.setattr(Accelerator, "num_processes", 2)
-    monkeypatch.setitem(sys.modules, "deepspeed", None)
-    for name, value in {"ACCELERATE_USE_DEEPSPEED": "true", **environment}.items():
-        monkeypatch.setenv(name, value)
-    config = TrainConfig.from_mapping(settings)
-    with pytest.raises(UsageError, match=message):
-        with_deepspeed(policy, make_optimizer(policy, config.optimizer), config)

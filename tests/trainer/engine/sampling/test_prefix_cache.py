@@ -10,7 +10,6 @@ import torch
 from grpo_env.trainer.engine import prefill
 from grpo_env.trainer.engine.decoder import Decoder, FusedDecoder
 from grpo_env.trainer.engine.fast.attention import install_attention
-from grpo_env.trainer.engine.fast.cuda_graph import CudaGraphDecoder
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.prefix_cache import Prefix, PrefixCache
 from grpo_env.trainer.engine.sampling import own
@@ -76,7 +75,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return tokens
 
 
-KINDS = [("llama", Decoder), ("llama", CudaGraphDecoder), ("mistral", FusedDecoder), ("gemma2", Decoder)]
+KINDS = [("llama", Decoder), ("llama", FusedDecoder), ("mistral", FusedDecoder), ("gemma2", Decoder)]
 
 
 @pytest.mark.parametrize("fork", [False, True])
@@ -139,32 +138,6 @@ def test_what_is_lost_is_read_again(llama: Policy) -> None:
         assert converse(llama, prefix_cache) == converse(llama, None)
 
 
-def test_where_memory_is_short_waiting_rows_are_dropped_first(llama: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three rows fit, or fewer where others wait."""
-    expected, kept = converse(llama, None), []
-
-    def fits(policy: Policy, kind: type[Decoder], request: SamplingRequest) -> int:
-        others = [key for key in request.prefix_cache._kept if key not in request.keys] if request.prefix_cache else []
-        kept.append(others)
-        return 3 - len(others)
-
-    monkeypatch.setattr(own, "fitting_prompts", fits)
-    with PrefixCache() as prefix_cache:
-        assert converse(llama, prefix_cache) == expected
-    # 1 and 2 are sampled first; then 0, 2, 3 while 1 waits, which is dropped; then 0, 1, 3 while 2 waits.
-    assert kept == [[], [1], [], [2], []]
-
-
-@pytest.mark.parametrize("fits", [1, 2])
-def test_in_waves_nothing_is_kept(llama: Policy, monkeypatch: pytest.MonkeyPatch, fits: int) -> None:
-    expected = converse(llama, None)
-    llama.rollout_engine.report = lambda message: None
-    monkeypatch.setattr(own, "fitting_prompts", lambda *_: fits)
-    with PrefixCache() as prefix_cache:
-        assert converse(llama, prefix_cache) == expected
-        assert len(prefix_cache) == 0
-
-
 def test_where_memory_runs_out_all_are_freed(llama: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
     expected, kept, decode = converse(llama, None), [], own.decode_stepwise
 
@@ -187,11 +160,10 @@ def test_nothing_outlives_the_block(llama: Policy) -> None:
     with prefix_cache:
         converse(llama, prefix_cache)
         assert len(prefix_cache) == 4
-        assert prefix_cache.num_bytes > 0
         prefix_cache.forget(0)
         prefix_cache.forget("unknown")
         assert len(prefix_cache) == 3
-    assert (len(prefix_cache), prefix_cache.num_bytes) == (0, 0)
+    assert len(prefix_cache) == 0
     with pytest.raises(ValueError, match="only inside of their block"):
         converse(llama, prefix_cache)
 

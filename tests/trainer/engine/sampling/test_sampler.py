@@ -14,7 +14,6 @@ from grpo_env.core import Example, Format, Message
 from grpo_env.errors import DivergedError, UsageError
 from grpo_env.trainer.engine.cache import decoding_cache
 from grpo_env.trainer.engine.decoder import Decoder, FusedDecoder
-from grpo_env.trainer.engine.fast.cuda_graph import CudaGraphDecoder
 from grpo_env.trainer.engine.policy import Policy, load_policy
 from grpo_env.trainer.engine.sampling import own
 from grpo_env.trainer.engine.sampling.sampler import Rollout, sample
@@ -90,7 +89,7 @@ def test_log_probabilities_are_those_of_plain_forward_passes(policy: Policy, tem
         assert rollout.logps == pytest.approx(plain_logps(policy, rollout, temperature), abs=1e-5)
 
 
-@pytest.mark.parametrize("kind", [Decoder, FusedDecoder, CudaGraphDecoder])
+@pytest.mark.parametrize("kind", [Decoder, FusedDecoder])
 def test_finished_rows_are_dropped_without_changing_the_others(
     policy: Policy, monkeypatch: pytest.MonkeyPatch, kind: type[Decoder]
 ) -> None:
@@ -267,12 +266,12 @@ def test_the_cache_is_copied_once_in_nine_tokens(policy: Policy) -> None:
         assert values.equal(-states[:, :, :end])
         places.append(keys.data_ptr())
     assert len([place for place, _ in groupby(places)]) == 1 + (40 - 4) // 9
-    cache.batch_select_indices(torch.tensor([0, 2]))
+    cache.reorder_cache(torch.tensor([0, 2]))
     keys, values = cache.update(states[::2, :, :1], states[::2, :, :1], 0)
     assert keys.equal(torch.cat([states[::2], states[::2, :, :1]], 2))
     assert values.equal(torch.cat([-states[::2], states[::2, :, :1]], 2))
-    cache.batch_repeat_interleave(2)
-    cache.batch_select_indices(torch.tensor([1, 3]))
+    cache.reorder_cache(torch.tensor([0, 0, 1, 1]))
+    cache.reorder_cache(torch.tensor([1, 3]))
     assert cache.update(states[:2, :, :1], states[:2, :, :1], 0)[0][:, :, :-1].equal(keys)
 
 

@@ -545,7 +545,7 @@ def test_an_error_while_samples_are_ahead_ends_the_run(
     assert [row["staleness"] for row in rows_of(run)] == [0, 1, 0, 1]
 
 
-@pytest.mark.parametrize("engine", ["own", "transformers", "vllm"])
+@pytest.mark.parametrize("engine", ["own", "vllm"])
 def test_engines_in_this_process_do_not_sample_ahead(engine: str) -> None:
     with pytest.raises(
         UsageError, match=rf"off_policy_steps=1 .*needs vLLM servers.* sampling.engine={engine} samples in"
