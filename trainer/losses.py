@@ -17,6 +17,10 @@ from .config import Aggregation, ImportanceLevel, KLEstimator, LossConfig, Surro
 from .custom import custom_loss
 
 
+MAX_LOG_RATIO = 20.0
+"""Nats between reference and policy above which k3 grows no further (verl bounds them there too, TRL#3015)."""
+
+
 @dataclass(frozen=True)
 class LossInputs:
     """What a policy loss is computed from: R completions, padded on the right to T tokens. An episode whose turns
@@ -163,13 +167,17 @@ def kl_penalty(logp: Tensor, ref_logp: Tensor, estimator: KLEstimator) -> Tensor
     reference) on average, k3 that of KL(reference || policy), and k1 none; k1 and k3 times the token's importance ratio
     have that of KL(policy || reference), also for tokens sampled from the policy of ``old_logp`` (DeepSeek-V3.2 2025,
     equation 7).
+
+    In k3, d is at most ``MAX_LOG_RATIO`` in value, since exp(d) is infinite in float32 from 89 nats on; the gradient
+    there stays that of the bound, so the penalty still pulls back.
     """
     d = ref_logp - logp
     if estimator == "k1":
         return -d
     if estimator == "k2":
         return d.square() / 2
-    return torch.expm1(d) - d
+    excess = (d.detach() - MAX_LOG_RATIO).clamp(min=0.0)
+    return torch.expm1(d - excess) - d
 
 
 def aggregate(

@@ -14,6 +14,7 @@ from grpo_env.errors import RunError
 
 from .batch import Batch, MicroBatch
 from .config import TrainConfig
+from .engine.logprobs import Entropy
 from .engine.policy import Policy
 from .engine.sharding.weights import backward, optimizer_step
 from .loss_sums import LossSums, UpdateStats
@@ -92,9 +93,10 @@ def compute_gradient(
     """Set the weights' gradient to that of this process's micro-batches; returns the sums over their tokens."""
     optimizer.zero_grad()
     sums = LossSums()
+    entropy_for: Entropy = "gradient" if config.loss.entropy_coef else "value"  # the metric needs the value
     with _recomputing_activations(policy, config.engine.gradient_checkpointing):
         for micro in batch.micro_batches:
-            logp, entropy = micro.logp(policy, config.sampling.temperature, config.loss.entropy_coef != 0)
+            logp, entropy = micro.logp(policy, config.sampling.temperature, entropy_for)
             if micro.old_logp is None:  # in the first update the weights are those before the step
                 micro.old_logp = logp.detach()
             backward(policy, micro_batch_loss(micro, logp, entropy, config, denominator, sums))

@@ -84,7 +84,7 @@ def loss_of(
     policy: Policy, micro: MicroBatch, config: TrainConfig, denominator: float = 1.0
 ) -> tuple[Tensor, LossSums]:
     """The loss of a micro-batch and its statistics. The first call sets ``old_logp``."""
-    logp, entropy = micro.logp(policy, config.sampling.temperature, config.loss.entropy_coef != 0)
+    logp, entropy = micro.logp(policy, config.sampling.temperature, "gradient" if config.loss.entropy_coef else "value")
     if micro.old_logp is None:
         micro.old_logp = logp.detach()
     sums = LossSums()

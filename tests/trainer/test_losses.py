@@ -9,7 +9,7 @@ import torch
 
 from grpo_env.trainer.config import LossConfig
 from grpo_env.trainer.engine import logprobs
-from grpo_env.trainer.engine.logprobs import token_logp
+from grpo_env.trainer.engine.logprobs import Entropy, token_logp
 from grpo_env.trainer.losses import (
     LossInputs,
     aggregate,
@@ -26,10 +26,10 @@ BOUNDS = {"clip_low": 0.2, "clip_high": 0.2}
 
 
 def of_logits(
-    logits: torch.Tensor, ids: torch.Tensor, temperature: float, entropy_gradient: bool = False
+    logits: torch.Tensor, ids: torch.Tensor, temperature: float, entropy: Entropy = "value"
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """``token_logp`` of a model whose states are its logits."""
-    return token_logp(logits, lambda states: states, ids, logits.shape[-1], temperature, entropy_gradient)
+    return token_logp(logits, lambda states: states, ids, logits.shape[-1], temperature, entropy)
 
 
 def inputs_of(
@@ -217,7 +217,7 @@ def test_the_gradient_of_an_estimator_on_policy(estimator: str, direction: str) 
 
 def test_the_entropy_has_a_gradient_only_on_request() -> None:
     z = torch.tensor([[0.3, -0.2, 0.9]], requires_grad=True)
-    _, entropy = of_logits(z, torch.tensor([0]), 1.0, True)
+    _, entropy = of_logits(z, torch.tensor([0]), 1.0, "gradient")
     (gradient,) = torch.autograd.grad(entropy.sum(), z)
     p = z.detach().softmax(-1)
     expected = -p * (p.log() + entropy.detach())  # dH/dz_j = -p_j (log p_j + H)
@@ -231,6 +231,16 @@ def test_k3_worked_example() -> None:
     assert penalty == pytest.approx(0.0231436, abs=1e-6)  # 0.8 - ln 0.8 - 1; with the sign reversed it would be 0.0269
     assert 0.04 * penalty == pytest.approx(0.000926, abs=1e-6)
     assert kl_penalty(policy, policy, "k3").item() == 0.0
+
+
+@pytest.mark.parametrize("apart", [21.0, 89.0, 1e4])
+def test_k3_is_finite_and_pulls_back_wherever_the_exponential_overflows(apart: float) -> None:
+    """float32 ends at exp(88.7); TRL#3015. Beyond 20 nats the gradient, 1 - exp(d), stays at that of 20."""
+    logp = torch.tensor([-apart], requires_grad=True)
+    penalty = kl_penalty(logp, torch.zeros(1), "k3")
+    (gradient,) = torch.autograd.grad(penalty.sum(), logp)
+    assert penalty.item() == pytest.approx(math.exp(20) - 1 - apart)
+    assert gradient.item() == pytest.approx(1 - math.exp(20))
 
 
 def test_kl_gradients() -> None:
@@ -319,8 +329,11 @@ def test_temperature_divides_the_logits() -> None:
 
 
 def test_an_impossible_token_leaves_the_entropy_finite() -> None:
-    _, entropy = of_logits(torch.tensor([[0.0, 0.0, -math.inf]]), torch.tensor([0]), 1.0)
-    assert entropy.item() == pytest.approx(math.log(2))
+    logits = torch.tensor([[0.0, 0.0, -math.inf]], requires_grad=True)
+    for wanted in ("value", "gradient"):
+        _, entropy = of_logits(logits, torch.tensor([0]), 1.0, wanted)
+        assert entropy.item() == pytest.approx(math.log(2))
+    assert torch.autograd.grad(entropy.sum(), logits)[0].tolist() == [[0.0, 0.0, 0.0]]  # the largest entropy; TRL#7221
 
 
 def test_chunks_change_neither_value_nor_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -331,12 +344,36 @@ def test_chunks_change_neither_value_nor_gradient(monkeypatch: pytest.MonkeyPatc
     for size in (10**6, 10):
         monkeypatch.setattr(logprobs, "CHUNK", size)
         leaf = logits.clone().requires_grad_()
-        logp, entropy = of_logits(leaf, ids, 0.7, True)
+        logp, entropy = of_logits(leaf, ids, 0.7, "gradient")
         (logp * torch.arange(7) + 0.1 * entropy).sum().backward()
         entropy = entropy.detach()
         results.append((logp.detach(), entropy, leaf.grad))
     for actual, expected in zip(*results, strict=True):
         torch.testing.assert_close(actual, expected)
+
+
+def test_entropies_are_computed_once_in_blocks_and_not_again_in_the_backward_pass(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    torch.manual_seed(0)
+    logits, ids = torch.randn(7, 5, requires_grad=True), torch.arange(7) % 5
+    expected = torch.distributions.Categorical(logits=logits.detach()).entropy()
+    monkeypatch.setattr(logprobs, "CHUNK", 15)
+    monkeypatch.setattr(logprobs, "BLOCK", 10)
+    rows: list[int] = []
+    entropies = logprobs._entropies
+
+    def counted(log_probs: torch.Tensor, gradient: bool) -> torch.Tensor:
+        rows.append(len(log_probs))
+        return entropies(log_probs, gradient)
+
+    monkeypatch.setattr(logprobs, "_entropies", counted)
+    logp, entropy = of_logits(logits, ids, 1.0)
+    logp.sum().backward()
+    assert rows == [3, 3, 1]
+    torch.testing.assert_close(entropy, expected)
+    assert of_logits(logits, ids, 1.0, "none")[1].tolist() == [0.0] * 7
+    assert len(rows) == 3
 
 
 def test_the_head_is_never_applied_to_more_than_a_chunk_and_gets_its_whole_gradient(

@@ -6,6 +6,7 @@ import copy
 import itertools
 import math
 import statistics
+import time
 from dataclasses import replace
 from itertools import groupby
 from types import SimpleNamespace
@@ -183,6 +184,16 @@ def test_packing_fills_the_budget() -> None:
     assert pack_rows(*arguments, 27, shared=True) == [[3, 2, 1], [0]]
     assert pack_rows(*arguments, 28, shared=False) == [[3, 2, 1], [0]]
     assert pack_rows(*arguments, 9, shared=False) == [[3], [2], [1], [0]]
+
+
+def test_packing_time_grows_with_the_rows_and_not_with_their_square() -> None:
+    """A second where it grows with the square: half a minute."""
+    rows = 2**14
+    groups = [list(range(start, start + 16)) for start in range(0, rows, 16)]
+    began = time.perf_counter()
+    (part,) = pack_rows(groups, [10] * rows, [row % 50 + 1 for row in range(rows)], 10**9, shared=True)
+    assert time.perf_counter() - began < 1
+    assert len(part) == rows
 
 
 def test_row_order_within_a_group_does_not_change_the_gradient(policy: Policy) -> None:
