@@ -16,7 +16,6 @@ from torch import Tensor
 from .config import Aggregation, ImportanceLevel, KLEstimator, LossConfig, Surrogate
 from .custom import custom_loss
 
-
 MAX_LOG_RATIO = 20.0
 """Nats between reference and policy above which k3 grows no further (verl bounds them there too, TRL#3015)."""
 
