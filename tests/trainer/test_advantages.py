@@ -15,7 +15,13 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from grpo_env.core import Example, Score, StepScore
-from grpo_env.trainer.advantages import decoupled_advantages, outcome_advantages, step_advantages, token_advantages
+from grpo_env.trainer.advantages import (
+    decoupled_advantages,
+    outcome_advantages,
+    phantom_gradient,
+    step_advantages,
+    token_advantages,
+)
 from grpo_env.trainer.config import AdvantageConfig, TrainConfig
 from grpo_env.trainer.engine.sampling.sampler import Rollout
 from grpo_env.trainer.rollout import ScoredRollout
@@ -31,6 +37,14 @@ def outcome(
 
 def close(actual, expected, tolerance: float = 1e-4) -> None:
     assert actual == pytest.approx(expected, abs=tolerance)
+
+
+def test_phantom_gradient_is_the_share_of_groups_without_a_right_completion() -> None:
+    """By hand: |A| sums to 2 x .5 in the first group, which is wrong throughout, and to 3 x 1 in the second."""
+    rows = [SimpleNamespace(correct=correct) for correct in (0.0, 0.0, 1.0, None)]
+    advantages = torch.tensor([[0.5, 0.0], [-0.5, 0.0], [1.0, 1.0], [-1.0, 0.0]])
+    assert phantom_gradient(rows, advantages, 2) == 0.25
+    assert math.isnan(phantom_gradient(rows, torch.zeros(4, 2), 2))
 
 
 # Worked by hand: mean 0.35, variance 0.1125 over four, standard deviation 0.3354.

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from grpo_env.equality import all_equal
 
+from ..advantages import phantom_gradient
 from ..batch import Batch
 from ..config import FIELDS, TrainConfig, flatten
 from ..config.presets import PRESETS
@@ -123,6 +124,7 @@ def record_step(
         **summarize(sampled),
         "groups_sampled": len(sampled) // run.config.group_size,
         "uniform_groups": sum(batch.uniform_groups for batch in batches) / run.config.prompts_per_step,
+        "phantom_gradient": phantom_gradient(groups.selected, advantages, run.config.group_size),
         **asdict(stats),
         "staleness": fmean(step - rollout.version for rollout in sampled),
         "learning_rate": learning_rate(run.config.optimizer, step, run.config.steps),
