@@ -3,12 +3,11 @@
     python benchmarks/fast_paths.py                       # the bundled model, float32
     python benchmarks/fast_paths.py --precision bf16      # the same in bfloat16
     python benchmarks/fast_paths.py --shape smollm2       # SmolLM2-135M's shape with random weights, bfloat16
-    python benchmarks/fast_paths.py --only optimizer      # bf16_adamw.py against AdamW in float32
 
 Prints processor seconds (the least of several rounds, by turns) of a forward and backward pass of the loss and of
 sampling, the memory that the loss keeps for its gradient, and all of them relative to the run with all paths.
 The shared prompts are switched off together with the layers that use them; compare that row with the one without
-``layers.py``. Of the optimizers, the bytes of weights, gradients and moments are printed, and the time of an update.
+``layers.py``.
 Completions of the loss are random tokens with lengths spread evenly, and sampled ones all have the maximum length.
 Nothing here depends on their content.
 """
@@ -21,7 +20,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 from typing import Any
 from unittest.mock import patch
 
@@ -30,13 +28,11 @@ from accelerate import Accelerator
 from torch.autograd.graph import saved_tensors_hooks
 from transformers import AutoConfig, AutoModelForCausalLM
 
-from grpo_env.trainer.config import OptimizerConfig
 from grpo_env.trainer.engine.decoder import Decoder
 from grpo_env.trainer.engine.fast.attention import install_attention
 from grpo_env.trainer.engine.forward import completion_states, with_fast_paths
 from grpo_env.trainer.engine.policy import Policy, load_policy
 from grpo_env.trainer.engine.sampling import own
-from grpo_env.trainer.optimizer import cast_to_bf16, make_optimizer
 
 ENGINE = "grpo_env.trainer.engine"
 SMOLLM2 = {"vocab_size": 49152, "hidden_size": 576, "intermediate_size": 1536, "num_hidden_layers": 30,
@@ -143,22 +139,6 @@ def measured(policy: Policy, options: argparse.Namespace) -> Iterator[tuple[str,
         yield from ((kind, name, times[name], sizes.get(name)) for name in variants)
 
 
-def measured_optimizers(options: argparse.Namespace) -> Iterator[tuple[str, str, list[float], int | None]]:
-    for name, precision in (("adamw_bf16", "bf16"), ("adamw", "fp32")):
-        policy = load_policy("bundled", device="cpu", precision=precision)
-        if name == "adamw_bf16":
-            cast_to_bf16(policy)
-        weights = list(policy.trained.values())
-        optimizer, times = make_optimizer(policy, OptimizerConfig(name=name), 0), list[float]()
-        for _ in range(options.rounds + 1):
-            for weight in weights:
-                weight.grad = torch.full_like(weight, 1e-3)
-            times.append(seconds(optimizer.step))
-        moments = [v for state in optimizer.state.values() for v in state.values() if v.numel() > 1]
-        tensors = [*weights, *(weight.grad for weight in weights if weight.grad is not None), *moments]
-        yield "optimizer", name, times[1:], sum(tensor.nbytes for tensor in tensors)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--shape", choices=("bundled", "smollm2"), default="bundled")
@@ -166,7 +146,7 @@ def main() -> None:
     parser.add_argument("--group", type=int, default=8, help="completions a prompt")
     parser.add_argument("--prompt-tokens", type=int, default=24)
     parser.add_argument("--tokens", type=int, default=64, help="longest completion")
-    parser.add_argument("--only", choices=("loss", "sampling", "optimizer"))
+    parser.add_argument("--only", choices=("loss", "sampling"))
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32", help="of the bundled model")
     parser.add_argument("--rounds", type=int, default=9)
     options = parser.parse_args()
@@ -178,8 +158,7 @@ def main() -> None:
     print(f"{options.shape}, {options.prompts} x {options.group} completions of up to {options.tokens} tokens\n")
     print("| | | CPU s | time | kept, MB | memory |\n|---|---|---|---|---|---|")
     first: dict[str, tuple[float, int | None]] = {}
-    optimizers = measured_optimizers(options) if options.only in (None, "optimizer") else ()
-    for kind, name, times, size in chain(measured(policy, options), optimizers):
+    for kind, name, times, size in measured(policy, options):
         base = first.setdefault(kind, (min(times), size))
         memory = f"{size / 1e6:.1f} | {size / base[1]:.2f}" if size and base[1] else " | "
         print(f"| {kind} | {name} | {min(times):.3f} | {min(times) / base[0]:.2f} | {memory} |", flush=True)

@@ -18,7 +18,6 @@ from pathlib import Path
 VARIANTS: dict[str, dict[str, object]] = {
     "all weights": {},
     "all weights, a reference": {"kl.coef": 0.04},
-    "all weights, adamw_bf16": {"optimizer.name": "adamw_bf16"},
     "all weights, adamw_8bit": {"optimizer.name": "adamw_8bit"},
     "LoRA": {"lora.rank": 16},
     "LoRA, a reference": {"lora.rank": 16, "kl.coef": 0.04},

@@ -15,8 +15,9 @@ from .engine.logprobs import Entropy, completion_logp
 from .engine.policy import Policy
 from .engine.sampling.sampler import Rollout
 from .engine.sharding.weights import is_sharded
-from .rollout import ScoredRollout, rank_slice
+from .rollout import rank_slice
 from .scored_groups import reward_of
+from .shared_types import ScoredRollout
 
 
 @dataclass

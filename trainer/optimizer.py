@@ -9,25 +9,21 @@ import torch
 
 from grpo_env.errors import UsageError
 
-from .config import OptimizerConfig
-from .engine.fast.bf16_adamw import StochasticRoundingAdamW
+from .config.algorithm import BETA1, MIN_LR_RATIO, OptimizerConfig
 from .engine.policy import Policy
 
 
-def make_optimizer(policy: Policy, config: OptimizerConfig, seed: int) -> torch.optim.Optimizer:
+def make_optimizer(policy: Policy, config: OptimizerConfig) -> torch.optim.Optimizer:
     """AdamW over the trained weights; ``update`` sets its learning rate at every step.
 
     ``adamw_8bit`` keeps moments in 8 bits (Dettmers et al. 2022), and ``paged_adamw_8bit`` in unified memory (Dettmers
-    et al. 2023, QLoRA); ``seed`` is that of stochastic rounding in ``adamw_bf16``. Raises ``UsageError`` if
-    bitsandbytes is missing, or for pages without CUDA.
+    et al. 2023, QLoRA). Raises ``UsageError`` if bitsandbytes is missing, or for pages without CUDA.
     """
     options: dict[str, Any] = {
         "lr": config.learning_rate,
-        "betas": (config.beta1, config.beta2),
+        "betas": (BETA1, config.beta2),
         "weight_decay": config.weight_decay,
     }
-    if config.name == "adamw_bf16":
-        return StochasticRoundingAdamW(policy.trained.values(), seed, **options)
     if config.name == "adamw":
         return torch.optim.AdamW(policy.trained.values(), **options, fused=policy.device.type in ("cpu", "cuda"))
     try:
@@ -43,14 +39,6 @@ def make_optimizer(policy: Policy, config: OptimizerConfig, seed: int) -> torch.
     return optimizer
 
 
-def cast_to_bf16(policy: Policy) -> None:
-    """Keep the trained weights in bfloat16. Raises ``UsageError`` unless the policy computes in bfloat16."""
-    if policy.autocast != torch.bfloat16:
-        raise UsageError("optimizer.name=adamw_bf16 keeps weights in bfloat16 and needs engine.precision=bf16")
-    for weight in policy.trained.values():
-        weight.data = weight.data.bfloat16()
-
-
 def learning_rate(config: OptimizerConfig, step: int, steps: int) -> float:
     """The learning rate of a step (0-based) of ``steps``: a function of its arguments, so there is no state to save."""
     warmup = config.warmup(steps)
@@ -60,4 +48,4 @@ def learning_rate(config: OptimizerConfig, step: int, steps: int) -> float:
         return config.learning_rate
     progress = (step - warmup) / max(1, steps - warmup)
     cosine = (1 + math.cos(math.pi * progress)) / 2
-    return config.learning_rate * (config.min_lr_ratio + (1 - config.min_lr_ratio) * cosine)
+    return config.learning_rate * (MIN_LR_RATIO + (1 - MIN_LR_RATIO) * cosine)

@@ -63,7 +63,6 @@ VARIANTS = {
     "padded attention": Variant(patches={"run.setup.with_varlen_attention": lambda policy: policy}),
     "prompts not shared in the loss": Variant({"engine.share_prompts": False}),
     "2^29 logits at once": Variant(patches={"engine.logprobs.CUDA_CHUNK": 2**29}),
-    "adamw_bf16": Variant({"optimizer.name": "adamw_bf16", "engine.precision": "bf16"}),
 }
 
 

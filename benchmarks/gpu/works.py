@@ -46,7 +46,6 @@ TRAININGS: dict[str, dict[str, Any]] = {
     "KL penalty, two updates": {"kl.coef": 0.04, "optimizer.updates_per_step": 2},
     "process supervision": {"supervision": "both"},
     "values of steps by rollouts": {"supervision": "process", "step_values.rollouts": 2},
-    "adamw_bf16": {"optimizer.name": "adamw_bf16", "engine.precision": "bf16"},
     "adamw_8bit": {"optimizer.name": "adamw_8bit"},
     "LoRA": {"lora.rank": 8},
     "transformers' sampling": {"sampling.engine": "transformers"},
@@ -201,8 +200,7 @@ def gradient(setup: Setup, model: str, precision: str) -> dict[str, Any]:
     from grpo_env.trainer.batch import pack_batches
     from grpo_env.trainer.config import TrainConfig
     from grpo_env.trainer.optimizer import make_optimizer
-    from grpo_env.trainer.prompts import make_prompts
-    from grpo_env.trainer.rollout import sample_rollouts, score_rollouts
+    from grpo_env.trainer.rollout import make_prompts, sample_rollouts, score_rollouts
     from grpo_env.trainer.update import compute_gradient
 
     task = load_task("arithmetic", REPETITION)
@@ -215,7 +213,7 @@ def gradient(setup: Setup, model: str, precision: str) -> dict[str, Any]:
     def measure(policy: Any) -> torch.Tensor:
         advantages = token_advantages(policy, rollouts, config)
         (batch,) = pack_batches(policy, rollouts, advantages, config, 10**6)
-        compute_gradient(policy, make_optimizer(policy, config.optimizer, 0), batch, config, float(len(rollouts)))
+        compute_gradient(policy, make_optimizer(policy, config.optimizer), batch, config, float(len(rollouts)))
         return torch.cat([weight.grad.flatten().double().cpu() for weight in policy.trained.values()])
 
     expected = measure(reference)

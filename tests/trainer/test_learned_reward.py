@@ -26,8 +26,8 @@ from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.reward_models.fit import FitSettings, fit, save
 from grpo_env.trainer.reward_models.labels import Judged, label
 from grpo_env.trainer.reward_models.learned import agreement, learned_part
-from grpo_env.trainer.rollout import ScoredRollout
 from grpo_env.trainer.run.folder import RunFiles
+from grpo_env.trainer.shared_types import ScoredRollout
 
 RULE = {"test_vowels": {"weight": 0.0}}
 

@@ -70,7 +70,7 @@ def test_the_arithmetic() -> None:
 
 
 # Of a weight's gradient and two moments; the copies of weights that autocast rounds are 2 more, if they are float32.
-STATE = {"adamw": 4 + 8 + 2, "adamw_bf16": 2 + 4, "adamw_8bit": 4 + 2 + 2, "paged_adamw_8bit": 4 + 2 + 2}
+STATE = {"adamw": 4 + 8 + 2, "adamw_8bit": 4 + 2 + 2, "paged_adamw_8bit": 4 + 2 + 2}
 
 
 @pytest.mark.parametrize("name", get_args(OptimizerConfig.model_fields["name"].annotation))

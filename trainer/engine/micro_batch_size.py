@@ -12,7 +12,7 @@ DEFAULT = 4096
 LEAST, MOST, STEP = 1024, 65536, 1024
 
 # Bytes a weight of gradient and moments, which are not there yet when a run begins.
-OPTIMIZER_BYTES = {"adamw": 12, "adamw_bf16": 6, "adamw_8bit": 6, "paged_adamw_8bit": 6}
+OPTIMIZER_BYTES = {"adamw": 12, "adamw_8bit": 6, "paged_adamw_8bit": 6}
 LOGIT_BYTES = 24  # of a logit: itself, its softmax and their gradients
 
 
@@ -41,7 +41,7 @@ def coming_bytes(policy: Policy, config: TrainConfig) -> int:
     """
     shards = policy.accelerator.num_processes if is_sharded(policy) else 1
     state = count_weights(policy.trained.values()) * OPTIMIZER_BYTES[config.optimizer.name] // shards
-    copies = 2 * policy.parameters if policy.autocast is not None and config.optimizer.name != "adamw_bf16" else 0
+    copies = 2 * policy.parameters if policy.autocast is not None else 0
     return state + copies + (CUDA_CHUNK * LOGIT_BYTES if policy.has_separate_head else 0)
 
 

@@ -170,9 +170,8 @@ def rollout_logprob_gap(rows: Sequence[Row]) -> Alert | None:
         return None
     return (
         f"log-probabilities in the loss differ by {gap:.2f} nats from those of sampling",
-        "Try loss.tis_cap=2, which corrects for the difference, loss.max_row_gap=0.1, which leaves out the worst rows, "
-        "or engine.precision=fp32; so large a gap may also mean that the rollout engine uses other weights or another "
-        "temperature",
+        "Try loss.tis_cap=2, which corrects for the difference, or engine.precision=fp32; so large a gap may also mean "
+        "that the rollout engine uses other weights or another temperature",
     )
 
 

@@ -20,10 +20,10 @@ from ..engine.description import model_line, precision_warning
 from ..engine.fast.layers import is_supported
 from ..extensions.dynamic_sampling import GroupSelection
 from ..extensions.step_values import StepValues
-from ..loss_sums import UpdateStats
 from ..optimizer import learning_rate
 from ..reward_models.learned import agreement
-from ..rollout import ScoredRollout
+from ..shared_types import ScoredRollout
+from ..update import UpdateStats
 from .evaluation import accuracy_interval, evaluate, summarize
 from .folder import SAMPLES
 from .metrics import MetricsLogger

@@ -17,7 +17,7 @@ from ..engine.sampling.engines import make_engine
 from ..engine.sampling.own import with_cuda_graphs
 from ..engine.sharding.deepspeed import with_deepspeed
 from ..engine.sharding.fsdp import with_fsdp
-from ..optimizer import cast_to_bf16, make_optimizer
+from ..optimizer import make_optimizer
 
 
 def load_policy_and_optimizer(config: TrainConfig) -> tuple[Policy, torch.optim.Optimizer]:
@@ -46,12 +46,10 @@ def _load_without_engine(config: TrainConfig) -> tuple[Policy, torch.optim.Optim
     policy = with_fast_paths(policy, share_prompts=config.engine.share_prompts)
     policy = with_cuda_graphs(with_varlen_attention(policy))
     prepare_adapter(policy, config)
-    if config.optimizer.name == "adamw_bf16":
-        cast_to_bf16(policy)
     policy = with_fsdp(policy, config)
     processes = policy.accelerator.num_processes
     if config.prompts_per_step % processes:
         raise UsageError(f"prompts_per_step={config.prompts_per_step} cannot be shared by {processes} processes")
-    optimizer = make_optimizer(policy, config.optimizer, config.seed)
+    optimizer = make_optimizer(policy, config.optimizer)
     policy = with_deepspeed(policy, optimizer, config)
     return with_compiled_layers(policy) if config.engine.compile else policy, optimizer

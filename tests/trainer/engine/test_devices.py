@@ -25,13 +25,11 @@ from grpo_env.trainer.engine.sampling import own
 from grpo_env.trainer.engine.sampling.own import decoding_context, with_cuda_graphs
 from grpo_env.trainer.engine.sampling.protocol import SamplingRequest
 from grpo_env.trainer.engine.sampling.sampler import sample
-from grpo_env.trainer.loss_sums import UpdateStats
 from grpo_env.trainer.optimizer import make_optimizer
-from grpo_env.trainer.prompts import make_prompts
-from grpo_env.trainer.reference_model import add_reference_logp
+from grpo_env.trainer.rollout import make_prompts
 from grpo_env.trainer.run.checkpoint import RunFolder
 from grpo_env.trainer.run.recording import _print_fallbacks
-from grpo_env.trainer.update import update
+from grpo_env.trainer.update import UpdateStats, add_reference_logp, update
 
 from ..shortcuts import packed, roll_out
 from .fake_cuda import CUDA, INDEXES, READS, FakeCuda, device_of, leaves_of, move_to_cuda
@@ -111,7 +109,7 @@ def one_step(policy: Policy, **settings: Any) -> tuple[list[str], UpdateStats]:
     batch = packed(policy, rollouts, config)
     if config.kl.coef:
         add_reference_logp(policy, policy.snapshot(), [batch], config.sampling.temperature)
-    stats = update(policy, make_optimizer(policy, config.optimizer, config.seed), [batch], config, 0)
+    stats = update(policy, make_optimizer(policy, config.optimizer), [batch], config)
     return [row.rollout.text for row in rollouts], stats
 
 
@@ -131,7 +129,7 @@ def test_a_step_of_training_stays_on_the_models_device(cuda_policy: Policy, sett
 
 def test_a_checkpoint_is_restored_on_the_models_device(cuda_policy: Policy, tmp_path: Path) -> None:
     """Through main memory, since a GPU that training just fits on has no room for a second copy."""
-    optimizer = make_optimizer(cuda_policy, TrainConfig().optimizer, 0)
+    optimizer = make_optimizer(cuda_policy, TrainConfig().optimizer)
     folder = RunFolder(tmp_path)
     with FakeCuda():
         for weight in cuda_policy.trained.values():

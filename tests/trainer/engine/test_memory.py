@@ -23,11 +23,9 @@ from grpo_env.trainer.engine.policy import Policy, load_policy
 from grpo_env.trainer.engine.sampling.own import OwnEngine
 from grpo_env.trainer.engine.sampling.sampler import sample
 from grpo_env.trainer.loop import train
-from grpo_env.trainer.oom import with_oom_retry
 from grpo_env.trainer.optimizer import make_optimizer
-from grpo_env.trainer.prompts import make_prompts
-from grpo_env.trainer.reference_model import add_reference_logp
-from grpo_env.trainer.update import update
+from grpo_env.trainer.rollout import make_prompts
+from grpo_env.trainer.update import add_reference_logp, update, with_oom_retry
 
 from ..shortcuts import loss_of, packed, roll_out
 
@@ -44,9 +42,7 @@ def test_recomputed_layers_have_no_dropout(model_folder: Path, make_task) -> Non
         rollouts = roll_out(policy, make_prompts(task, task.examples("train")[:2]), 4, **options)
         batch = packed(policy, rollouts, config)
         calls = count_calls(policy.model.model.layers[0].input_layernorm)
-        norms.append(
-            update(policy, make_optimizer(policy, config.optimizer, config.seed), [batch], config, 0).grad_norm
-        )
+        norms.append(update(policy, make_optimizer(policy, config.optimizer), [batch], config, 0).grad_norm)
         assert calls() == len(batch.micro_batches) * (1 + recompute)
     assert norms[0] == pytest.approx(norms[1], rel=1e-5)
 

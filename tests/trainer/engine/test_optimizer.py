@@ -29,8 +29,8 @@ def test_eight_bits_for_a_moment_and_the_step_of_adamw(policy: Policy, model_fol
     pytest.importorskip("bitsandbytes")
     exact = load_policy(str(model_folder), device="cpu")
     optimizer, plain = (
-        make_optimizer(policy, CONFIG.optimizer, CONFIG.seed),
-        make_optimizer(exact, OptimizerConfig(learning_rate=1e-2, weight_decay=0.1), 0),
+        make_optimizer(policy, CONFIG.optimizer),
+        make_optimizer(exact, OptimizerConfig(learning_rate=1e-2, weight_decay=0.1)),
     )
     start = policy.snapshot()
     for seed in range(3):
@@ -44,7 +44,7 @@ def test_eight_bits_for_a_moment_and_the_step_of_adamw(policy: Policy, model_fol
 
     RunFolder(tmp_path).save(policy, optimizer, None, step=3, keep=1)
     again = load_policy(str(model_folder), device="cpu")
-    restored = make_optimizer(again, CONFIG.optimizer, CONFIG.seed)
+    restored = make_optimizer(again, CONFIG.optimizer)
     assert RunFolder(tmp_path).load(again, restored, None) == (3, [])
     step(policy, optimizer, 3)
     step(again, restored, 3)
@@ -54,10 +54,10 @@ def test_eight_bits_for_a_moment_and_the_step_of_adamw(policy: Policy, model_fol
 def test_missing_bitsandbytes_is_reported(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "bitsandbytes.optim", None)
     with pytest.raises(UsageError, match="adamw_8bit needs bitsandbytes: pip install"):
-        make_optimizer(policy, CONFIG.optimizer, CONFIG.seed)
+        make_optimizer(policy, CONFIG.optimizer)
     paged = TrainConfig(optimizer={"name": "paged_adamw_8bit"})
     with pytest.raises(UsageError, match="paged_adamw_8bit needs bitsandbytes: pip install"):
-        make_optimizer(policy, paged.optimizer, 0)
+        make_optimizer(policy, paged.optimizer)
 
 
 def test_pages_need_cuda(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,4 +65,4 @@ def test_pages_need_cuda(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setitem(sys.modules, "bitsandbytes.optim", stub)
     paged = TrainConfig(optimizer={"name": "paged_adamw_8bit"})
     with pytest.raises(UsageError, match="paged_adamw_8bit needs CUDA, and the model is on cpu; use adamw_8bit"):
-        make_optimizer(policy, paged.optimizer, 0)
+        make_optimizer(policy, paged.optimizer)

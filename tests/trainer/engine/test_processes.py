@@ -24,9 +24,8 @@ from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.sharding.deepspeed import shard_tensor, with_deepspeed
 from grpo_env.trainer.engine.sharding.fsdp import with_fsdp
 from grpo_env.trainer.loop import resume, train
-from grpo_env.trainer.loss_sums import UpdateStats
 from grpo_env.trainer.optimizer import make_optimizer
-from grpo_env.trainer.update import update
+from grpo_env.trainer.update import UpdateStats, update
 
 from ... import forked
 
@@ -370,4 +369,4 @@ def test_settings_that_do_not_work_with_deepspeed(
         monkeypatch.setenv(name, value)
     config = TrainConfig.from_mapping(settings)
     with pytest.raises(UsageError, match=message):
-        with_deepspeed(policy, make_optimizer(policy, config.optimizer, config.seed), config)
+        with_deepspeed(policy, make_optimizer(policy, config.optimizer), config)

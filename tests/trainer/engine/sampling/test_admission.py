@@ -138,7 +138,7 @@ def test_prompts_that_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     free = 2 * weights + 2 * group
     monkeypatch.setattr("grpo_env.trainer.engine.sampling.admission.free_bytes", lambda device: free)
     assert fitting_prompts(rounded, FusedDecoder, request) == 1
-    rounded.model.bfloat16()  # as by optimizer.name=adamw_bf16: there is nothing to round
+    rounded.model.bfloat16()  # there is nothing to round
     assert fitting_prompts(rounded, FusedDecoder, request) == int(0.8 * free / group) == 2
 
 
