@@ -109,7 +109,7 @@ def one_step(policy: Policy, **settings: Any) -> tuple[list[str], UpdateStats]:
     batch = packed(policy, rollouts, config)
     if config.kl.coef:
         add_reference_logp(policy, policy.snapshot(), [batch], config.sampling.temperature)
-    stats = update(policy, make_optimizer(policy, config.optimizer), [batch], config)
+    stats = update(policy, make_optimizer(policy, config.optimizer), [batch], config, 0)
     return [row.rollout.text for row in rollouts], stats
 
 
