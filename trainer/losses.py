@@ -60,7 +60,8 @@ def loss_function(settings: LossConfig) -> LossFunction:
     """The function that ``loss.function`` names, checked, or the one of ``loss.surrogate``."""
     if settings.own_function is not None:
         return partial(_own_loss, settings.own_function, f"loss.function={settings.function}")
-    return partial(SURROGATES[settings.surrogate], settings=settings)
+    surrogate = SURROGATES[settings.surrogate]
+    return lambda inputs: surrogate(inputs, settings)
 
 
 def _own_loss(function: Callable[[LossInputs], Any], setting: str, inputs: LossInputs) -> Tensor:

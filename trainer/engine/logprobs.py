@@ -92,5 +92,5 @@ def _entropies(log_probs: Tensor, gradient: bool) -> Tensor:
         return -(finite.exp() * finite).sum(-1)
     with torch.no_grad():
         rows = len(log_probs) if log_probs.device.type == "cuda" else BLOCK // log_probs.shape[-1]
-        blocks = log_probs.split(max(1, rows))
+        blocks = torch.split(log_probs, max(1, rows))
         return torch.cat([-block.exp().mul_(block).nan_to_num_(0.0).sum(-1) for block in blocks])
