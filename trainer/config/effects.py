@@ -36,12 +36,9 @@ NEEDS: dict[str, Condition] = {
     "lora.target_modules": _ADAPTER,
     "loss.clip_high": _CLIPPED,
     "loss.clip_low": _CLIPPED,
-    "reward_model.epochs": _TRAINED,
     "reward_model.part": _WATCHED,
     "reward_model.peak_learning_rate": _TRAINED,
     "reward_model.replay": _TRAINED,
-    "reward_model.rows_at_once": _TRAINED,
-    "reward_model.rows_per_update": _TRAINED,
     "sampling.gpu_memory_fraction": (
         lambda config: config.sampling.engine == "vllm" and config.sampling.url is None,
         "sampling.engine=vllm without sampling.url",
