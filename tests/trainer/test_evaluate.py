@@ -17,10 +17,10 @@ from grpo_env.trainer.commands.evaluate import _pass_at, run_eval
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.sampling.sampler import Rollout
-from grpo_env.trainer.prompts import take
-from grpo_env.trainer.rollout import ScoredRollout
+from grpo_env.trainer.extensions.prompt_sampler import take
 from grpo_env.trainer.run.evaluation import evaluate, summarize
 from grpo_env.trainer.run.score_rows import write_scores
+from grpo_env.trainer.shared_types import ScoredRollout
 
 
 @pytest.mark.parametrize("samples", [1, 2, 5, 6])

@@ -24,8 +24,7 @@ from grpo_env.taskfile.task import Task
 from ..config import TrainConfig
 from ..engine.policy import Policy
 from ..engine.sampling.sampler import Rollout, sample
-from ..prompts import make_prompts
-from ..rollout import group_seeds
+from ..rollout import group_seeds, make_prompts
 from ..run.prompt_lengths import fitting_examples
 from .progress import progress
 from .sampling_policy import sampling_config, sampling_identity, sampling_policy

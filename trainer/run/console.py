@@ -38,11 +38,11 @@ METRICS = (
     ("out_of_turns", "out of turns", ".1%"),
     ("environments_failed", "failed environments", ",.0f"),
     ("uniform_groups", "uniform groups", ".1%"),
+    ("phantom_gradient", "gradient without a right answer", ".1%"),
     ("kl", "KL to the start", ".4f"),
     ("entropy", "entropy, nats", ".3f"),
     ("clip_fraction", "clipped tokens", ".2%"),
     ("rollout_logprob_gap", "log-prob gap, nats", ".1e"),
-    ("astray", "left out by the gap", ".2%"),
     ("grad_norm", "gradient norm", ".3f"),
     ("tokens_per_second", "tokens/s", ",.0f"),
     ("value_tokens", "tokens for values", ",.0f"),
@@ -255,5 +255,5 @@ def task_accuracies(row: Row) -> list[str]:
 
 def _is_shown(row: Row, name: str) -> bool:
     """Whether a row has a metric; some are hidden at 0, such as the KL without a KL penalty."""
-    optional = name in ("kl", "unscored", "clip_fraction", "truncated", "astray", *EPISODE_PROBLEMS)
+    optional = name in ("kl", "unscored", "clip_fraction", "truncated", "phantom_gradient", *EPISODE_PROBLEMS)
     return row.get(name) is not None and (row[name] != 0 or not optional)

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from grpo_env.equality import all_equal
 
+from ..advantages import phantom_gradient
 from ..batch import Batch
 from ..config import FIELDS, TrainConfig, engine_here, flatten
 from ..config.presets import PRESETS
@@ -19,10 +20,10 @@ from ..engine.description import model_line, precision_warning
 from ..engine.fast.layers import is_supported
 from ..extensions.dynamic_sampling import GroupSelection
 from ..extensions.step_values import StepValues
-from ..loss_sums import UpdateStats
 from ..optimizer import learning_rate
 from ..reward_models.learned import agreement
-from ..rollout import ScoredRollout
+from ..shared_types import ScoredRollout
+from ..update import UpdateStats
 from .evaluation import accuracy_interval, evaluate, summarize
 from .folder import SAMPLES
 from .metrics import MetricsLogger
@@ -124,6 +125,7 @@ def record_step(
         **summarize(sampled),
         "groups_sampled": len(sampled) // run.config.group_size,
         "uniform_groups": sum(batch.uniform_groups for batch in batches) / run.config.prompts_per_step,
+        "phantom_gradient": phantom_gradient(groups.selected, advantages, run.config.group_size),
         **asdict(stats),
         "staleness": fmean(step - rollout.version for rollout in sampled),
         "learning_rate": learning_rate(run.config.optimizer, step, run.config.steps),

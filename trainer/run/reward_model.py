@@ -90,11 +90,12 @@ def _trained(run: Run, learned: LearnedPart, due: int) -> tuple[Pretrained, dict
     loaded = learned.verifier.trainable(seed)
     judged = judged_completions(_rows(run, due, seed), task, learned.rule, Counter(), process=learned.process)
     rows, loss = label(learned.verifier, loaded, judged).rows, None
-    sizes = settings.epochs, settings.peak_learning_rate, settings.rows_per_update, settings.rows_at_once
     if rows:
         title = f"training the reward model after {due} steps"
-        with run.console.progress(title, settings.epochs * len(rows)) as advance:
-            loss = fit(loaded, rows, FitSettings(*sizes, seed), advance)
+        with run.console.progress(title, len(rows)) as advance:
+            loss = fit(
+                loaded, rows, FitSettings(epochs=1, learning_rate=settings.peak_learning_rate, seed=seed), advance
+            )
     figures = {"completions": len(rows), "loss": loss, "seconds": time.perf_counter() - began}
     return loaded, {f"reward_model/{name}": value for name, value in figures.items()}
 

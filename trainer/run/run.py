@@ -24,13 +24,14 @@ from grpo_env.taskfile.task import Task
 
 from ..batch import Batch
 from ..config import TrainConfig
-from ..custom import try_functions
 from ..engine.micro_batch_size import default_tokens
 from ..engine.policy import Policy
 from ..engine.sampling.protocol import RolloutEngine
 from ..episodes.conversation import check_conversation
-from ..prompts import PromptSampler, task_examples
+from ..extensions.prompt_sampler import PromptSampler
+from ..extensions.try_functions import try_functions
 from ..reward_models.learned import LearnedPart, learned_part
+from ..rollout import task_examples
 from .checkpoint import RunFolder
 from .console import RunConsole
 from .hub import check_push
@@ -98,8 +99,6 @@ class Run:
         """Load everything and write nothing. Raises ``UsageError``."""
         check_tracker(config.tracker)
         check_push(config.push)
-        if config.advantage.error_correction and len(mixture.tasks) > 1:
-            raise UsageError("advantage.error_correction: its rates are those of one metric; train on one task")
         if config.reward_model.is_used and len(mixture.tasks) > 1:
             raise UsageError("reward_model: one part of the reward is compared with a rule; train on one task")
         try_functions(config, [name for task in mixture.tasks for name in weighted_parts(task)])

@@ -8,7 +8,7 @@ from grpo_env.errors import DivergedError, GrpoEnvError, InterruptedRunError, Ru
 from grpo_env.taskfile.task import finds_task
 
 from ..engine.sharding import is_sharded
-from ..rollout import ScoredRollout
+from ..shared_types import ScoredRollout
 from .console import step_values_line
 from .curves import plot_curves
 from .folder import CURVES, MODEL, SAMPLES, TASK, uninterrupted

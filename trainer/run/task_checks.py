@@ -1,4 +1,4 @@
-"""What settings of training ask of a task: parts of the reward, step scores, a metric that can be corrected."""
+"""What settings of training ask of a task: parts of the reward, and step scores."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from grpo_env.taskfile.task import Task
 
 from ..config import TrainConfig
 from ..engine.policy import Policy
-from ..error_correction import check_correctable
 
 MARK = "marked"  # in a text that a chat template writes
 
@@ -19,7 +18,7 @@ def weighted_parts(task: Task) -> list[str]:
 
 
 def check_task(task: Task, config: TrainConfig) -> None:
-    """Raises ``UsageError`` if a task's reward is not what the config needs: its parts, its step scores, its metric."""
+    """Raises ``UsageError`` if a task's reward is not what the config needs: its parts and step scores."""
     parts = {part.name: part for part in getattr(task.verifier, "parts", ())}
     part = config.dynamic_sampling.part
     if part is not None and part not in parts:
@@ -33,8 +32,6 @@ def check_task(task: Task, config: TrainConfig) -> None:
             f"supervision={config.supervision} needs step scores, and no verifier of the task {task.name} has a "
             "'process' weight; use supervision=outcome, or step_values.rollouts=4 to estimate the values of steps"
         )
-    if config.advantage.error_correction:
-        check_correctable(task)
     task.check_usable()
 
 

@@ -23,11 +23,9 @@ from grpo_env.trainer.engine.policy import Policy, load_policy
 from grpo_env.trainer.engine.sampling.own import OwnEngine
 from grpo_env.trainer.engine.sampling.sampler import sample
 from grpo_env.trainer.loop import train
-from grpo_env.trainer.oom import with_oom_retry
 from grpo_env.trainer.optimizer import make_optimizer
-from grpo_env.trainer.prompts import make_prompts
-from grpo_env.trainer.reference_model import add_reference_logp
-from grpo_env.trainer.update import update
+from grpo_env.trainer.rollout import make_prompts
+from grpo_env.trainer.update import add_reference_logp, update, with_oom_retry
 
 from ..shortcuts import loss_of, packed, roll_out
 
