@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
+from grpo_env.endpoint import Endpoint, Failure, Reply, _EndpointState, ask
 from grpo_env.errors import UsageError
-from grpo_env.verifiers.endpoint import Endpoint, Failure, Reply, _EndpointState, ask
 from grpo_env.verifiers.replies import ReplyCache, request_key
 
-from .conftest import Answer
+from .peer import Answer
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
 
