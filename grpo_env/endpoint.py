@@ -44,9 +44,10 @@ class Reply(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """The reason why there is no reply, on one line."""
+    """The reason why there is no reply, on one line, and the HTTP status, if there was a response."""
 
     reason: str
+    status: int | None = None
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,7 @@ class _FailedAttempt(NamedTuple):
     retriable: bool = True
     wait: float | None = None
     endpoint_fault: bool = True
+    status: int | None = None
 
 
 class _EndpointState:
@@ -213,7 +215,7 @@ async def _ask_one(client: httpx2.AsyncClient, endpoint: Endpoint, body: Mapping
     reason = f"{endpoint.url}: {result.reason}" + (f" ({attempts} attempts)" if attempts > 1 else "")
     if result.endpoint_fault:
         state.failed(reason, endpoint.concurrency)
-    return Failure(reason)
+    return Failure(reason, result.status)
 
 
 async def _attempt(client: httpx2.AsyncClient, endpoint: Endpoint, body: Mapping[str, Any]) -> Reply | _FailedAttempt:
@@ -257,8 +259,8 @@ def _refusal(response: httpx2.Response, endpoint: Endpoint) -> _FailedAttempt:
     retriable = status in _RETRIABLE or status >= 500
     wait = _retry_after(response.headers.get("retry-after", "")) if retriable else None
     if wait is not None and wait > LONGEST_WAIT:
-        return _FailedAttempt(f"{reason} (asks to wait {wait:.0f} s)", retriable=False)
-    return _FailedAttempt(reason, retriable, wait, endpoint_fault=status not in _BAD_REQUEST)
+        return _FailedAttempt(f"{reason} (asks to wait {wait:.0f} s)", retriable=False, status=status)
+    return _FailedAttempt(reason, retriable, wait, status not in _BAD_REQUEST, status)
 
 
 def _retry_after(header: str) -> float | None:

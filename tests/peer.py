@@ -24,6 +24,8 @@ class Answer:
     headers: dict[str, str] = field(default_factory=dict)
     body: bytes | None = None
     finish: str = "stop"
+    reasoning: str | None = None
+    tokens: int | None = None
     drop: bool = False
     trickle: float = 0.0
 
@@ -31,7 +33,12 @@ class Answer:
         if self.body is not None:
             return self.body
         message = {"role": "assistant", "content": self.text}
-        return json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": self.finish}]}).encode()
+        if self.reasoning is not None:
+            message["reasoning_content"] = self.reasoning
+        reply: dict[str, Any] = {"choices": [{"index": 0, "message": message, "finish_reason": self.finish}]}
+        if self.tokens is not None:
+            reply["usage"] = {"completion_tokens": self.tokens}
+        return json.dumps(reply).encode()
 
 
 Script = Callable[[int, dict[str, Any]], Answer | str]

@@ -78,7 +78,7 @@ def test_a_slow_stream_of_bytes_times_out(peer):
 def test_a_client_error_is_not_retried(peer, status):
     server = peer(lambda number, body: Answer(status=status, body=b"no such\n thing", headers={"Location": "/else"}))
     (reply,) = ask(quick(server.url), [BODY])
-    assert reply == Failure(f"{server.url}/chat/completions: status {status}: no such thing")
+    assert reply == Failure(f"{server.url}/chat/completions: status {status}: no such thing", status)
     assert len(server.requests) == 1
 
 
