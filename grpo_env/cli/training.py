@@ -103,9 +103,18 @@ def evaluate(
 
     keys, settings = split_overrides(overrides)
     loaded = load_task(task, keys)
-    options = {"samples": samples, "limit": limit, "out": out, "overwrite": overwrite, "console": console}
     endpoint = None if base_url is None else endpoint_at(base_url, concurrency, timeout)
-    result = run_eval(loaded, model, endpoint=endpoint, **options, **settings)
+    result = run_eval(
+        loaded,
+        model,
+        endpoint=endpoint,
+        samples=samples,
+        limit=limit,
+        out=out,
+        overwrite=overwrite,
+        console=console,
+        **settings,
+    )
     print(json.dumps(result, indent=2))
 
 
@@ -141,9 +150,18 @@ def generate(
     loaded = load_task(task, keys)
     request = Request(split, samples, greedy, limit, batch)  # type: ignore[arg-type]
     endpoint = None if base_url is None else endpoint_at(base_url, concurrency, timeout)
-    options = {"restart": restart, "overwrite": overwrite, "console": console}
     with ending_by_sigterm():
-        sample_into(loaded, out, request, model=model, endpoint=endpoint, **options, **settings)
+        sample_into(
+            loaded,
+            out,
+            request,
+            model=model,
+            endpoint=endpoint,
+            restart=restart,
+            overwrite=overwrite,
+            console=console,
+            **settings,
+        )
     command = f"grpo_env score {loaded.command_line_name} {out}{repeated(overrides, verifiers)} --out scores.jsonl"
     console.print(f"Wrote {out}. Next: {command}", markup=False, soft_wrap=True)
 
