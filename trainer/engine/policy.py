@@ -266,8 +266,8 @@ def load_model(
 ) -> tuple[Any, Any]:
     """Model and tokenizer as transformers loads them. An adapter's folder gives its base model with it.
 
-    ``dtype`` "auto" is the file's. ``quantize`` "nf4" keeps the weights of linear layers in 4 bits on ``device`` (QLoRA,
-    Dettmers et al. 2023), in bitsandbytes' double-quantized NormalFloat. Raises ``UsageError``.
+    ``dtype`` "auto" is the file's. ``quantize`` "nf4" keeps the weights of linear layers in 4 bits on ``device``
+    (QLoRA, Dettmers et al. 2023), in bitsandbytes' double-quantized NormalFloat. Raises ``UsageError``.
     """
     options: dict[str, Any] = {"dtype": dtype}
     if quantize is not None:
