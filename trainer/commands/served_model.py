@@ -25,8 +25,8 @@ from grpo_env.taskfile.task import Task
 from ..config import TrainConfig
 from ..engine.sampling.sampler import Rollout
 from ..group_scoring import metric_value, scores_of
-from ..prompts import Prompt, make_prompts
-from ..rollout import ScoredRollout, group_seeds
+from ..rollout import ScoredRollout, group_seeds, make_prompts
+from ..shared_types import Prompt
 
 KEY = "OPENAI_API_KEY"
 # The settings of training that apply to such a model.
