@@ -46,6 +46,9 @@ _REJECTED = lazy_compile(
     rf"|\s?(?:isn|wasn)['\u2019]t(?: (?:right|correct|possible|{_THE_ANSWER})\b|(?=[.,;!])))",
     re.IGNORECASE,
 )
+# One of these stands in every match, which has at most so many characters before it.
+_HINTS_OF_REJECTION = ("no", "n't", "n\u2019t", "wrong", "incorrect", "mistake", "impossible", "cant", "couldnt")
+_NEAR = 160
 # "18... no, wait.", unless the text says so again or confirms it
 _TAKEN_BACK = lazy_compile(rf"{_CLOSE}(?:\u2026\s?)?(?:no,? wait|wait,? no|(?:scratch|strike) that)\b", re.IGNORECASE)
 _CONFIRMED = lazy_compile(r"\b(?:right|correct|confirm\w*|yes|yep|matches|stands|holds|fine|indeed)\b", re.IGNORECASE)
@@ -120,9 +123,14 @@ class Corrections(NamedTuple):
 
 def corrections(text: str, end: int, answers: tuple[str, ...]) -> Corrections:
     """What the text after ``end`` says about the ``answers`` before it."""
-    if _REJECTED.match(text, end) and not _STATEMENT.search(_before(text, end, answers[-1])):
+    near = text[end : end + _NEAR].lower()
+    if (
+        any(hint in near for hint in _HINTS_OF_REJECTION)
+        and _REJECTED.match(text, end)
+        and not _STATEMENT.search(_before(text, end, answers[-1]))
+    ):
         return Corrections([], True)
-    further = _alternative(text, end, answers)
+    further = _alternative(text, end, answers) if "or" in near or "and" in near else []
     rest = text[end:]
     is_foreign = not rest.isascii() or _FOREIGN.search(rest) is not None
     if is_foreign and (_TAKEN_BACK_ABROAD.search(rest) or _is_denied_abroad(rest, answers)):

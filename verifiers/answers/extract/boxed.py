@@ -34,11 +34,11 @@ def boxed(text: str) -> ExtractedAnswer | None:
     boxes, is_closed = _boxes(text, start)
     if not is_closed:
         return ExtractedAnswer((), "boxed", NOT_CLOSED)
-    filled = [box for box in boxes if not _BLANK.fullmatch(box.content)]
+    filled = [box for box in boxes if box.content[:1].isdecimal() or not _BLANK.fullmatch(box.content)]
     denied = any(is_denied(text, box.start) for box in filled[:MAX_ANSWERS])
     end = filled[-1].end if filled else 0
     unit = unit_behind(text, end) if len(filled) == 1 else ""
-    return extracted([box.content for box in filled], "boxed", EMPTY, denied, end)._replace(unit=unit)
+    return extracted([box.content for box in filled], "boxed", EMPTY, denied, end, unit)
 
 
 class _Box(NamedTuple):

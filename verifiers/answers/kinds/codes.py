@@ -61,7 +61,7 @@ _LETTER_THEN_DIGIT = lazy_compile(r"([A-Za-z]+)\d")
 
 def is_code(text: str) -> bool:
     """Whether a text in the spelling of ``text.plain`` is one of these."""
-    if len(text) > MAX_LENGTH or "\\" in text:
+    if len(text) > MAX_LENGTH or "\\" in text or text.replace(" ", "").isalpha():
         return False
     return (
         any(shape.fullmatch(text) for shape in _SHAPES) or is_name(text) or _is_identifier(text) or _is_unreduced(text)

@@ -121,7 +121,7 @@ def parse(text: str) -> ParsedAnswer:
     if text.isdecimal() and (number := read_number(text)):
         return ParsedAnswer(text, number)
     plain = english(normal(_grid(text) if "\n" in text else text))
-    if lead := _LEAD.match(plain):
+    if plain[:1].isalpha() and (lead := _LEAD.match(plain)):
         plain = normal(plain[lead.end() :])
     return _parse(plain, MAX_NESTING)
 
@@ -153,7 +153,7 @@ def _parse(text: str, depth: int) -> ParsedAnswer:
     if text.startswith("{"):
         text = unwrapped(text)
     text = text.lstrip("+ ")
-    if match := _INFINITY.fullmatch(text):
+    if "inf" in text.lower() and (match := _INFINITY.fullmatch(text)):
         text = match[1] + "\\infty"
     if number := read_number(text):
         return ParsedAnswer(text, number)

@@ -148,6 +148,8 @@ def _plain_number(sign: str, decimal: str, top: str, bottom: str) -> Number | No
 
 def _signs(text: str) -> tuple[int, str, int]:
     """The sign and the currency in front of a number, in either order, and where they end: ``-$5`` and ``$-5``."""
+    if text[0].isdecimal() or text[0] == "\\":
+        return 1, "", 0
     match = _LEAD.match(text)
     sign, at = 1, match.end() if match else 0
     currency = ""
@@ -176,18 +178,21 @@ def _unit_name(text: str) -> str:
 
 def _read_value(text: str, at: int) -> tuple[Fraction, Fraction | None, int] | None:
     """The value, the digits of a numeral with a base read as a decimal number, and where the text of both ends."""
-    if match := _BASED.match(text, at):
+    if ("_" in text or "base" in text) and (match := _BASED.match(text, at)):
         return _numeral(match[2], match[3] or match[4] or match[5], match.end())
-    if match := _MIXED.match(text, at) or _FRACTION.match(text, at) or _SLASHED.match(text, at):
+    if ("frac" in text or "/" in text) and (match := _MIXED.match(text, at) or _FRACTION.match(text, at)):
         value = _fraction(match)
         return None if value is None else (value, None, match.end())
-    if match := _PURE_POWER.match(text, at):
+    if ("/" in text or " o" in text or " in" in text) and (match := _SLASHED.match(text, at)):
+        value = _fraction(match)
+        return None if value is None else (value, None, match.end())
+    if ("^" in text or "**" in text) and (match := _PURE_POWER.match(text, at)):
         value = _power(_integer(match[1]), int(_bounded(match[2] or match[3], 5)))
         return None if value is None else (value, None, match.end())
-    if match := _REPEATING.match(text, at):
+    if "." in text and (match := _REPEATING.match(text, at)):
         whole, fixed, *periods = match.groups(default="")
         return _repeating(whole, fixed, "".join(periods)), None, match.end()
-    if (match := _DOTTED.match(text, at)) and (period := _period(match[2])):
+    if "." in text and (match := _DOTTED.match(text, at)) and (period := _period(match[2])):
         return _repeating(match[1], match[2], period), None, match.end()
     match = _DECIMAL.match(text, at)
     value = _scientific(match) if match else None

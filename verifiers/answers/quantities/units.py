@@ -32,13 +32,13 @@ MAX_WORDS = 8
 MAX_MEASURE = 4  # words
 
 _POWER = r"(?:\s*(?:\^|\*\*)\s*(?:\{\s*(-?\d)\s*\}|(-?\d)))?"
-_FIRST = r"[A-Za-z\u00c0-\u00c4\u00c6-\u024f\u0400-\u04ff\u1e00-\u1eff]"
+_FIRST = r"(?-i:[A-Za-z\u00c0-\u00c4\u00c6-\u024f\u0400-\u04ff\u1e00-\u1eff])"
 _UNIT = lazy_compile(
     rf"\s*(?:\\cdot\s*|\*\s*|,\s*(?=per\b))?"
     r"(%|per\s+cent\b|'{1,2}(?!['A-Za-z])|\""
     rf"|°\s?[CF]?(?![A-Za-z])|[{SIGNS}¢]"
     r"|/|\\text\{([A-Za-z])\}|(?:[kMGm]\s?)?\\Omega|\\AA|\\mu ?[A-Za-z]+"
-    rf"|{_FIRST}[A-Za-z.'\u00c0-\u024f\u0400-\u04ff\u1e00-\u1eff-]*){_POWER}",
+    rf"|{_FIRST}(?-i:[A-Za-z.'\u00c0-\u024f\u0400-\u04ff\u1e00-\u1eff-])*){_POWER}",
     re.IGNORECASE,
 )
 # What may be the unit at the end of a formula: a sign, or words of at least two letters, or a letter marked as text.
