@@ -123,12 +123,11 @@ def structure(gold: Gold, text: str, source: str, rules: Rules) -> bool:
     return same_structure(gold.parsed.text, text, rules)
 
 
-MATHEMATICS = ("number", "formula", "set", "tuple")
 RULES = (
     Rule("one number", ("number",), one_number),
     Rule("no solution", ("text", "set", "formula"), absent),
     Rule("letters", ("set",), letters),
-    Rule("structure", MATHEMATICS, structure),
+    Rule("structure", ("formula", "set", "tuple"), structure),
 )
 
 

@@ -26,9 +26,13 @@ _BLANK = lazy_compile(
 
 def boxed(text: str) -> ExtractedAnswer | None:
     """The contents of the outermost boxes that are not blank."""
-    if "\\" not in text or ("\\boxed" not in text and "\\fbox" not in text):  # one sign is found faster
+    if "\\" not in text:  # one sign is found faster
         return None
-    start = min(at for at in (text.find("\\boxed"), text.find("\\fbox")) if at >= 0)
+    start, other = text.find("\\boxed"), text.find("\\fbox")
+    if start < 0 or 0 <= other < start:
+        start = other
+    if start < 0:
+        return None
     while start and text[start - 1] == "\\":  # one before it may escape the backslash of the box
         start -= 1
     boxes, is_closed = _boxes(text, start)

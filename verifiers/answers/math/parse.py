@@ -368,7 +368,7 @@ def _row(text: str, depth: int) -> Group:
 def _named_set(text: str) -> Group | None:
     if text == "\\emptyset":
         return Group("set", ())
-    return REALS if text == "\\mathbb{R}" or _ALL_REALS.fullmatch(text) else None
+    return REALS if text == "\\mathbb{R}" or (text[:1] in "atrATR" and _ALL_REALS.fullmatch(text)) else None
 
 
 def _set_operation(text: str, depth: int) -> Group | None:

@@ -106,7 +106,7 @@ def read_number(text: str) -> Number | None:
         return _plain_number(*match.groups())
     if _NO_NUMBER.match(text):
         return None
-    if text and not text[0].isdigit() and (spelled := in_digits(text)):
+    if text[:3].isalpha() and (spelled := in_digits(text)):
         return read_number(spelled)
     if not _DIGIT.search(text):
         return None
