@@ -44,6 +44,7 @@ _NEGATION = lazy_compile(
     r"(?:not|never)\b(?!\s(?:enough|given|applicable|available|possible|defined|stated|mentioned|specified|provided)\b)|不",
     re.IGNORECASE,
 )
+_NOT_ASCII = tuple(word for word in (*ANSWER.split("|"), "选") if not word.isascii())
 _ABROAD = lazy_compile(ANSWER, re.IGNORECASE)
 _NOT_ABROAD = lazy_compile(rf"(?:{NOT})\b", re.IGNORECASE)
 # What makes "the answer is 18" no statement: "If the answer is 18, ...", "a tempting answer is 18"; or denies it.
@@ -119,9 +120,9 @@ def _marked(text: str) -> tuple[list[tuple[str, int]], bool]:
 
 def _may_have_marker(text: str) -> bool:
     """Whether a text has what every match of the marker has: a text is found faster."""
-    if not text.isascii():
-        return True
     lower = text.lower()
+    if not text.isascii() and any(word in lower for word in _NOT_ASCII):
+        return True
     if "answer" in lower or "option" in lower or "choice" in lower or "antwort" in lower:
         return True
     return "respuesta" in lower or "sposta" in lower or "jibu" in lower
