@@ -24,7 +24,7 @@ from .run.folder import MODEL, uninterrupted
 from .run.recording import evaluate_if_due, record_step, start_recording
 from .run.reward_model import update_reward_model
 from .run.run import Result, Run
-from .run.stopping import check_unscored, finish, push, stopped
+from .run.stopping import check_unscored, finish, stopped
 from .update import update
 
 
@@ -52,9 +52,7 @@ def train(task: Task | Mixture | str, *, run_dir: str | Path | None = None, **se
     with closing(run.engine):
         run.create_folder(Path(run_dir) if run_dir else None)
         run.warn_about_golds()
-        result = learn(run, start=0)
-    push(run)
-    return result
+        return learn(run, start=0)
 
 
 def resume(run_dir: str | Path, *, steps: int | str | None = None) -> Result:
@@ -84,9 +82,7 @@ def resume(run_dir: str | Path, *, steps: int | str | None = None) -> Result:
         if run.policy.accelerator.is_main_process:
             folder.extend(config)
     with closing(run.engine):
-        result = learn(run, start=run.reopen_folder(folder))
-    push(run)
-    return result
+        return learn(run, start=run.reopen_folder(folder))
 
 
 def learn(run: Run, start: int) -> Result:

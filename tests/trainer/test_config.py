@@ -109,6 +109,7 @@ CORRECTION = {"error_correction": "forward", "false_negative_rate": 0.2, "scale"
             {"optimizer.warmup_ratio": 1.5},
             "it must be a number of at least 0 and at most 1",
         ),
+        ({"push_to_hub": True}, "unknown setting 'push_to_hub'; a run uploads nothing; when it is finished: hf upload"),
         ({"chat_template_kwargs": {"a": 1}}, "it is a key of the task, 'prompt.chat_template_kwargs'"),
         ({"lr_warmup_steps_ratio": 0.1}, "in grpo_env it is called 'optimizer.warmup_ratio'"),
         ({"sapo_temperature_pos": 1.0}, "in grpo_env it is called 'loss.tau_pos'"),

@@ -23,6 +23,7 @@ from ..run.evaluation import accuracy_interval, evaluate, known, mean_interval, 
 from ..run.folder import with_nulls
 from ..run.prompt_lengths import fitting_examples
 from ..run.score_rows import write_scores
+from ..run.task_checks import check_tags
 from .progress import progress
 from .sampling_policy import print_policy, sampling_config
 
@@ -85,6 +86,7 @@ def run_eval(
     scoring_process.start()
     policy = load_policy(config.model, device=config.engine.device, precision=config.engine.precision)
     print_policy(policy, console)
+    check_tags(policy, task)
     check_conversation(policy, task)
     examples, overlong = fitting_examples(policy, task, "eval", examples, config.sampling)
     rows = len(examples) * (1 + samples) // policy.accelerator.num_processes

@@ -27,6 +27,7 @@ from ..engine.sampling.sampler import Rollout, sample
 from ..prompts import make_prompts
 from ..rollout import group_seeds
 from ..run.prompt_lengths import fitting_examples
+from ..run.task_checks import check_tags
 from .progress import progress
 from .sampling_policy import sampling_config, sampling_identity, sampling_policy
 
@@ -119,6 +120,7 @@ def generate(
     identity = _identity(task, config, request, examples)
     output = ResumableOutput(out, identity, restart=restart, overwrite=overwrite)
     with output, sampling_policy(config, console) as policy:
+        check_tags(policy, task)
         examples, overlong = fitting_examples(policy, task, request.split, examples, config.sampling)
         if overlong is not None:
             console.print(overlong, markup=False, style="yellow", soft_wrap=True)

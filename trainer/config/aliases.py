@@ -75,8 +75,6 @@ ALIASES: dict[str, str | tuple[str, ...]] = {
     "bf16": "engine.precision",
     "dtype": "engine.precision",
     "use_cpu": "engine.device",
-    "push_to_hub": "push",
-    "hub_model_id": "push",
     "report_to": "tracker",
     "log_with": "tracker",
     "logger": "tracker",
@@ -85,6 +83,10 @@ ALIASES: dict[str, str | tuple[str, ...]] = {
 
 TASK_KEYS = {"chat_template_kwargs": "prompt.chat_template_kwargs"}
 """Settings elsewhere that belong to a task here, with the task's key."""
+
+_UPLOAD = "a run uploads nothing; when it is finished: hf upload ORG/NAME RUN/model --private"
+ELSEWHERE = {"push": _UPLOAD, "push_to_hub": _UPLOAD, "hub_model_id": _UPLOAD}
+"""Settings for which there is another way here."""
 
 NOTES = {
     "epsilon": "TRL's sets both, unless epsilon_high is given",

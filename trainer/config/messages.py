@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 from grpo_env.bounds import bounds
 from grpo_env.errors import nearest
 
-from .aliases import ALIASES, NOTES, TASK_KEYS
+from .aliases import ALIASES, ELSEWHERE, NOTES, TASK_KEYS
 
 
 def unknown(name: str, value: Any, fields: Mapping[str, FieldInfo], groups: Sequence[str]) -> str:
@@ -23,6 +23,8 @@ def unknown(name: str, value: Any, fields: Mapping[str, FieldInfo], groups: Sequ
     if key := next((TASK_KEYS[part] for part in name.split(".") if part in TASK_KEYS), None):
         return f"unknown setting {name!r}; in grpo_env it is a key of the task, {key!r}"
     leaf = name.rpartition(".")[2]
+    if leaf in ELSEWHERE:
+        return f"unknown setting {name!r}; {ELSEWHERE[leaf]}"
     if alias := ALIASES.get(leaf):
         several = not isinstance(alias, str)
         hint = f"these are {' and '.join(map(repr, alias))}" if several else f"it is called {alias!r}"

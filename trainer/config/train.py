@@ -68,8 +68,6 @@ class TrainConfig(Settings):
     """Stop the run when more than this fraction of a step's completions cannot be scored."""
     tracker: Literal["tensorboard", "wandb", "trackio"] | None = None
     """Also send the metrics to this tracker; each needs its package: ``pip install 'grpo_env[tensorboard]'``."""
-    push: str | None = None
-    """ORG/NAME of a new, private repository of the Hugging Face Hub, to upload the trained model to."""
 
     sampling: SamplingConfig = SamplingConfig()
     dynamic_sampling: DynamicSamplingConfig = DynamicSamplingConfig()

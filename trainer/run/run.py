@@ -33,12 +33,11 @@ from ..prompts import PromptSampler, task_examples
 from ..reward_models.learned import LearnedPart, learned_part
 from .checkpoint import RunFolder
 from .console import RunConsole
-from .hub import check_push
 from .metrics import MetricsLogger
 from .prompt_lengths import fitting_examples
 from .samples import SampleFiles
 from .setup import load_policy_and_optimizer
-from .task_checks import check_task, end_warning, prefill_warning, weighted_parts
+from .task_checks import check_tags, check_task, end_warning, prefill_warning, weighted_parts
 from .trackers import check_tracker
 from .weight_check import check_weights, root_mean_square
 
@@ -97,7 +96,6 @@ class Run:
     def load(cls, mixture: Mixture, config: TrainConfig) -> Run:
         """Load everything and write nothing. Raises ``UsageError``."""
         check_tracker(config.tracker)
-        check_push(config.push)
         if config.advantage.error_correction and len(mixture.tasks) > 1:
             raise UsageError("advantage.error_correction: its rates are those of one metric; train on one task")
         if config.reward_model.is_used and len(mixture.tasks) > 1:
@@ -112,6 +110,7 @@ class Run:
             on_error.callback(policy.rollout_engine.close)
             for task in mixture.tasks:
                 check_task(task, config)
+                check_tags(policy, task)
                 check_conversation(policy, task)
             console = RunConsole(config.steps, silent=not policy.accelerator.is_main_process)
             report = partial(console.print, style="yellow")

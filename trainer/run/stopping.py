@@ -10,10 +10,7 @@ from grpo_env.taskfile.task import finds_task
 from ..engine.sharding import is_sharded
 from ..rollout import ScoredRollout
 from .console import step_values_line
-from .curves import plot_curves
-from .folder import CURVES, MODEL, SAMPLES, TASK, uninterrupted
-from .hub import push_model
-from .model_card import model_card
+from .folder import MODEL, SAMPLES, TASK, uninterrupted
 from .run import Result, Run
 
 
@@ -30,21 +27,19 @@ def check_unscored(run: Run, rollouts: Sequence[ScoredRollout], step: int) -> No
 
 
 def finish(run: Run) -> Result:
-    """Save the model, the last checkpoint and the curves, and print where they are.
+    """Save the model and the last checkpoint, and print where they are.
 
     Raises ``DivergedError``, and saves nothing, if the weights are destroyed.
     """
     run.console.close()
     run.save(run.config.steps)
-    _plot(run)
+    run.folder.save_model(run.policy)
     rows = run.folder.metrics()
-    is_adapter = hasattr(run.policy.model, "peft_config")
-    run.folder.save_model(run.policy, model_card(run.mixture.tasks, run.config, rows, is_adapter=is_adapter))
     evaluations = [row for row in rows if row["kind"] == "eval"]
     if valued := [row for row in rows if row["kind"] == "train" and "values" in row]:
         run.console.print(f"values     {step_values_line(valued)}")
     path = run.folder.path
-    run.console.print(f"saved      {path / MODEL}, {path / CURVES}, {path / SAMPLES}")
+    run.console.print(f"saved      {path / MODEL}, {path / SAMPLES}")
     run.console.print(f"next       grpo_env eval {_task_argument(run)} --model {path / MODEL}")
     return Result(path, evaluations[0], evaluations[-1])
 
@@ -54,12 +49,6 @@ def _task_argument(run: Run) -> str:
     task = run.mixture.tasks[0]
     names = [name for name in (task.name, task.source) if finds_task(name, task)]
     return next(iter(names), task.command_line_name if len(run.mixture.tasks) > 1 else str(run.folder.path / TASK))
-
-
-def push(run: Run) -> None:
-    """Upload the trained model, under ``push``. Raises ``RunError``."""
-    if run.config.push is not None and run.folder.writes:
-        run.console.print(f"pushed     {push_model(run.folder.path / MODEL, run.config.push)} (private)")
 
 
 def stopped(run: Run, updates: int, error: BaseException) -> RunError:
@@ -83,7 +72,6 @@ def stopped(run: Run, updates: int, error: BaseException) -> RunError:
             if str(unsaved) == str(error) and isinstance(unsaved, RunError):
                 return unsaved
             return RunError(f"{reason}; and the state could not be saved: {unsaved}")
-        _plot(run)
     if interrupted:
         return InterruptedRunError(
             f"interrupted; {updates} of {run.config.steps} steps are saved. Resume with: {command}"
@@ -92,9 +80,3 @@ def stopped(run: Run, updates: int, error: BaseException) -> RunError:
         return RunError(f"{updates} of {run.config.steps} steps are saved. Resume with: {command}")
     files = f"the settings are in {path / 'config.yaml'}, the task with its verifiers in {path / TASK}"
     return RunError(f"{error}. The state after {updates} steps is saved; {files}. Change what is wrong, then {command}")
-
-
-def _plot(run: Run) -> None:
-    if run.folder.writes:
-        path = run.folder.path
-        plot_curves(run.folder.metrics(), path / CURVES, f"{run.mixture.name} ({path.name})")

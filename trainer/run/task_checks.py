@@ -38,6 +38,23 @@ def check_task(task: Task, config: TrainConfig) -> None:
     task.check_usable()
 
 
+def check_tags(policy: Policy, task: Task) -> None:
+    """Raises ``UsageError`` if tags that a task's file asks for are special tokens of the model's tokenizer.
+
+    Special tokens are no part of a completion's text, so no format could be right
+    (https://github.com/huggingface/trl/issues/2897).
+    """
+    form, added = task.format, policy.tokenizer.added_tokens_decoder.values()
+    names = [name for name in (form.reasoning, form.answer) if name] if "format" in task.spec.model_fields_set else []
+    special = {token.content for token in added if token.special} | set(policy.tokenizer.all_special_tokens)
+    if lost := [tag for name in names for tag in (f"<{name}>", f"</{name}>") if tag in special]:
+        raise UsageError(
+            f"{task.source}: format: {', '.join(lost)} are special tokens of {policy.name}, which its texts leave out, "
+            'so strict_format would be 0 for all completions; set "special": false for them in tokenizer.json and '
+            "tokenizer_config.json, or choose other tags (format.reasoning, format.answer)"
+        )
+
+
 def prefill_warning(policy: Policy, task: Task, example: Example) -> str | None:
     """A line about a prompt that opens the reasoning block, as templates like DeepSeek-R1's do, if the task does not
     know of it: no completion could then have the form.

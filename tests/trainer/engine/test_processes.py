@@ -52,11 +52,6 @@ def die_at(last):
             os.kill(os.getpid(), signal.SIGKILL)
     Run.save_if_due = save_or_die
 """
-# As the fixture in conftest.py.
-NO_PICTURES = """
-from grpo_env.trainer.run import stopping
-stopping.plot_curves = lambda rows, path, title: path.write_text(f"{len(rows)}")
-"""
 
 
 def two_processes(folder: Path, *lines: str) -> tuple[list[int | None], str]:
@@ -65,7 +60,7 @@ def two_processes(folder: Path, *lines: str) -> tuple[list[int | None], str]:
     As with torchrun, one that fails ends the other.
     """
     script, errors = folder / "script.py", folder / "errors"
-    script.write_text("\n".join([SCRIPT, NO_PICTURES, *lines]))
+    script.write_text("\n".join([SCRIPT, *lines]))
     errors.write_text("")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
