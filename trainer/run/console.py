@@ -63,8 +63,11 @@ def question(example: Example) -> str:
 class RunConsole:
     """Shows a run of ``steps`` steps, row by row of its ``metrics.jsonl``: ``step 0 (1/30)`` is the first of 30."""
 
-    def __init__(self, steps: int, console: Console | None = None, *, silent: bool = False) -> None:
+    def __init__(self, steps: int, console: Console | None = None, *, process: int = 0) -> None:
+        """``process``: of several, only number 0 shows more than ``report``."""
+        silent = process > 0
         self.console = console or Console(stderr=True, highlight=False, quiet=silent)
+        self._process = process
         self._steps = steps
         self._rows: list[Row] = []
         self._last_row_time = time.time()
@@ -77,6 +80,14 @@ class RunConsole:
     def print(self, line: str, style: str = "") -> None:
         """Print a line, above the table if there is one. Brackets are not markup, and nothing steers the terminal."""
         self.console.print(Text(escape_controls(line), style=style), soft_wrap=True)
+
+    def report(self, line: str) -> None:
+        """Print a line about a problem of this process, which may be none of the others'."""
+        if self._process:
+            line = f"process {self._process}: {line}"
+            Console(stderr=True, highlight=False).print(Text(escape_controls(line), style="red"), soft_wrap=True)
+        else:
+            self.print(line, "red")
 
     def restore(self, rows: Iterable[Row]) -> None:
         """Take over the rows of a resumed run without printing them."""

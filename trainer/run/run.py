@@ -87,7 +87,7 @@ class Run:
         # beside that.
         self.micro_batch_tokens = default_tokens(self.policy, self.config)
         self.optimizer.register_step_pre_hook(self._begin_update)
-        self.engine.report = partial(self.console.print, style="red")
+        self.engine.report = self.console.report
 
     def _begin_update(self, *_: Any) -> None:
         self.mid_update = True
@@ -112,7 +112,7 @@ class Run:
                 check_task(task, config)
                 check_tags(policy, task)
                 check_conversation(policy, task)
-            console = RunConsole(config.steps, silent=not policy.accelerator.is_main_process)
+            console = RunConsole(config.steps, process=policy.accelerator.process_index)
             report = partial(console.print, style="yellow")
             run = cls(
                 mixture,
@@ -205,9 +205,8 @@ class Run:
         """After running out of memory, continue with the size of micro-batches that fit."""
         if reduced := [batch.reduced_tokens for batch in batches if batch.reduced_tokens]:
             self.micro_batch_tokens = min(reduced)
-            self.console.print(
-                f"out of memory: micro-batches are halved; engine.micro_batch_tokens is now {self.micro_batch_tokens}",
-                "red",
+            self.console.report(
+                f"out of memory: micro-batches are halved; engine.micro_batch_tokens is now {self.micro_batch_tokens}"
             )
 
     def save_if_due(self, step: int) -> None:

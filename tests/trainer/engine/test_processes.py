@@ -269,6 +269,25 @@ def test_a_run_resumes_after_a_process_was_killed(single_run: Path, tmp_path: Pa
     assert_equal(single_run, tmp_path / "two")
 
 
+# The first pass with a gradient of the second process fails.
+SCARCE = """
+from grpo_env.trainer import batch
+logp, calls = batch.MicroBatch.logp, iter([os.environ["RANK"] == "1"])
+def scarce(self, *arguments):
+    if torch.is_grad_enabled() and next(calls, False):
+        raise MemoryError
+    return logp(self, *arguments)
+batch.MicroBatch.logp = scarce
+"""
+
+
+def test_memory_that_runs_out_in_another_process_is_reported(single_run: Path, tmp_path: Path) -> None:
+    codes, errors = two_processes(tmp_path, SCARCE, f"os.chdir({str(tmp_path)!r})", 'run("two")')
+    assert codes == [0, 0], errors[-3000:]
+    assert errors.count("process 1: out of memory: micro-batches are halved; engine.micro_batch_tokens is now ") == 1
+    assert_equal(single_run, tmp_path / "two")
+
+
 def test_an_interrupted_sharded_run_saves_nothing(make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("grpo_env.trainer.run.stopping.is_sharded", lambda policy: True)
     steps = iter(range(4))

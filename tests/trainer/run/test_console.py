@@ -141,6 +141,14 @@ def test_a_long_evaluation_shows_its_progress(monkeypatch: pytest.MonkeyPatch) -
     assert quick.getvalue() == ""
 
 
+def test_other_processes_show_their_own_problems_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    console = RunConsole(5, process=1)
+    console.print("the run")
+    console.show(eval_row(0))
+    console.report("out of memory: micro-batches are halved")
+    assert capsys.readouterr().err == "process 1: out of memory: micro-batches are halved\n"
+
+
 def test_progress_is_in_the_title_of_the_table() -> None:
     out = io.StringIO()
     console = RunConsole(5, Console(file=out, force_terminal=True, width=120, highlight=False))
