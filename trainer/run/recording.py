@@ -62,6 +62,12 @@ def start_recording(run: Run, start: int) -> None:
             f"ignored    ACCELERATE_GRADIENT_ACCUMULATION_STEPS={accumulation} has no effect: each step is divided by "
             "engine.micro_batch_tokens, which does not change its gradient"
         )
+    if run.policy.accelerator.num_processes == 1 and started_alone():
+        run.console.print(
+            "warning    accelerate launch was asked for several processes, and started this one alone, as it does on "
+            "CPUs; start them with: torchrun --nproc_per_node N -m -- grpo_env train ...",
+            "yellow",
+        )
     run.console.print(f"run        {run.folder.path}" + (f", resumed after {start} steps" if start else ""))
 
 
@@ -69,6 +75,15 @@ def _why_this_engine(config: TrainConfig) -> str:
     """Why ``sampling.engine=auto`` has led to the engine, as far as the device tells."""
     name, why = engine_here(config.engine.device)
     return f": {why}" if name == config.sampling.engine and not config.sampling.urls else ""
+
+
+def started_alone() -> bool:
+    """Whether ``accelerate launch --num_processes N`` started this process, for N > 1, and no other.
+
+    Its launcher for CPUs then sets the address of the first process, but neither rank nor number.
+    """
+    names = os.environ.keys()
+    return {"ACCELERATE_MIXED_PRECISION", "MASTER_ADDR"} <= names and "WORLD_SIZE" not in names
 
 
 def settings_text(config: TrainConfig) -> str:
