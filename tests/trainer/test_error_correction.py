@@ -19,7 +19,7 @@ from grpo_env.trainer.error_correction import corrected_advantages, forward_weig
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.rollout import ScoredRollout
 from grpo_env.trainer.run.run import Run
-from grpo_env.trainer.run.task_checks import check_task
+from grpo_env.trainer.run.task_checks import check_reward
 
 from .shortcuts import groups_of
 
@@ -192,14 +192,14 @@ def task(**verifiers):
 )
 def test_rewards_that_cannot_be_corrected(verifiers, message: str) -> None:
     with pytest.raises(UsageError, match="the metric 'accuracy' of the task sums") as caught:
-        check_task(task(**verifiers), config())
+        check_reward(task(**verifiers), config())
     assert message in str(caught.value)
-    check_task(task(**verifiers), TrainConfig())
+    check_reward(task(**verifiers), TrainConfig())
 
 
 def test_a_reward_that_can_be_corrected() -> None:
     graded = task(accuracy={"weight": 2.0}, tag_count={"weight": 0.5})
-    check_task(graded, config())
+    check_reward(graded, config())
     assert graded.score(Completion("<answer>4</answer>"), answer="4").part("accuracy").weight == 2.0
 
 

@@ -18,7 +18,7 @@ from grpo_env.trainer.extensions.greedy_baseline import greedy_rollouts
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.losses import LossInputs, aggregate, denominators, loss_function
 from grpo_env.trainer.rollout import ScoredRollout
-from grpo_env.trainer.run.recording import settings_text
+from grpo_env.trainer.run.start_lines import settings_text
 
 LENGTHS = (2, 4, 1, 3)
 

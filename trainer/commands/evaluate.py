@@ -12,6 +12,7 @@ from rich.console import Console
 from grpo_env import scoring_process
 from grpo_env.confidence_intervals import pass_at_k
 from grpo_env.environments import pool
+from grpo_env.errors import UsageError
 from grpo_env.files.writer import check_new
 from grpo_env.taskfile.task import Task, load_task
 
@@ -31,8 +32,6 @@ from .sampling_policy import print_policy, sampling_config
 SETTINGS = (
     "model",
     "seed",
-    "prompts_per_step",
-    "group_size",
     "sampling.max_new_tokens",
     "sampling.max_prompt_tokens",
     "sampling.overlong_prompts",
@@ -64,7 +63,8 @@ def run_eval(
         out: a new ``.jsonl`` file for the sampled completions with their scores, as ``grpo_env score`` writes them.
         overwrite: replace ``out`` if it exists.
         console: gets messages and the progress.
-        settings: any of ``SETTINGS``, as for ``train``; their defaults come from the task's ``train`` section.
+        settings: any of ``SETTINGS``, as for ``train``; their defaults come from the task's ``train`` section. And
+            ``prompts_per_step`` and ``group_size``, each at least 1, whose product is sampled at once.
 
     Returns:
         ``greedy`` and ``sampled`` means (see ``summarize``; ``None`` where nothing could be scored) and ``pass@k``.
@@ -75,7 +75,9 @@ def run_eval(
     """
     task = load_task(task) if isinstance(task, str) else task
     console = console or Console(stderr=True, quiet=True)
+    sizes = {name: _count(name, settings.pop(name)) for name in ("prompts_per_step", "group_size") if name in settings}
     config = sampling_config(task, "eval", SETTINGS, model, settings)
+    at_once = sizes.get("prompts_per_step", config.prompts_per_step) * sizes.get("group_size", config.group_size)
     if out is not None:
         check_new(out, overwrite=overwrite)
 
@@ -91,8 +93,8 @@ def run_eval(
     examples, overlong = fitting_examples(policy, task, "eval", examples, config.sampling)
     rows = len(examples) * (1 + samples) // policy.accelerator.num_processes
     with progress("eval", rows, console) as advance, pool.ended_after():
-        greedy = evaluate(policy, task, examples, config, samples=0, advance=advance)
-        sampled = evaluate(policy, task, examples, config, samples=samples, advance=advance)
+        greedy = evaluate(policy, task, examples, config, samples=0, rows=at_once, advance=advance)
+        sampled = evaluate(policy, task, examples, config, samples=samples, rows=at_once, advance=advance)
     if out is not None and policy.accelerator.is_main_process:
         write_scores(out, task, sampled, samples, overwrite=overwrite, report=report)
     return {
@@ -110,6 +112,12 @@ def run_eval(
         **_pass_at(sampled, samples, config.seed),
         **({"overlong_prompts": overlong} if overlong else {}),
     }
+
+
+def _count(name: str, value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise UsageError(f"eval: {name} is {value!r}; it must be a whole number of at least 1")
+    return value
 
 
 def _pass_at(rollouts: Sequence[ScoredRollout], samples: int, seed: int) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from datetime import timedelta
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-LINE_INTERVAL = 20.0  # seconds between two lines
+LINE_INTERVAL = 60.0  # seconds between two lines
 
 
 @contextmanager

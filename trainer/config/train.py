@@ -13,10 +13,12 @@ from grpo_env.errors import UsageError
 from grpo_env.registry import locate
 
 from .algorithm import AdvantageConfig, KLConfig, LossConfig, OptimizerConfig
-from .engine import CheckpointConfig, EngineConfig, EvalConfig, LoraConfig
+from .engine import EngineConfig, LoraConfig
 from .messages import explained, unknown
 from .presets import PRESETS
 from .reward_model import RewardModelConfig
+from .run import CheckpointConfig, EvalConfig
+from .sampling import CurriculumConfig, DynamicSamplingConfig, SamplingConfig, engine_here
 from .sampling import CurriculumConfig, DynamicSamplingConfig, SamplingConfig, engine_here
 from .settings import Settings
 from .step_values import StepValuesConfig

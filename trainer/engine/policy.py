@@ -268,6 +268,8 @@ def load_model(name: str | Path) -> tuple[Any, Any]:
     """
     transformers_logging.disable_progress_bar()
     source = MODELS.get(str(name)) or Path(name)
+    if (bundled := str(name).replace("_", "-")) in MODELS and str(name) not in MODELS and not source.is_dir():
+        raise UsageError(f"model {str(name)!r}: no such model; the bundled one is called {bundled!r}")
     if source.is_absolute() and not source.is_dir():
         raise UsageError(f"model {str(name)!r}: no such folder; give a hub id or a folder")
     source = source.resolve() if source.is_dir() else source  # adapters write the path of their base model to a file

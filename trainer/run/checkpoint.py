@@ -150,16 +150,17 @@ class RunFolder(RunFiles):
             sampler.rates.update(rates)
         return int(state["step"])
 
-    def save_model(self, policy: Policy) -> None:
-        """Write the model and tokenizer to ``model/``, as transformers loads them."""
+    def save_model(self, policy: Policy, name: str = MODEL) -> None:
+        """Write the model and tokenizer to ``model/``, or another name, as transformers loads them."""
         weights = full_model_state(policy, self.writes)
         if self.writes:
-            draft = self.path / f".{MODEL}.tmp"
-            with write_errors(self.path / MODEL):
+            draft, final = self.path / f".{name}.tmp", self.path / name
+            with write_errors(final):
                 shutil.rmtree(draft, ignore_errors=True)
                 policy.model.save_pretrained(draft, state_dict=weights)
                 policy.tokenizer.save_pretrained(draft)
-                draft.rename(self.path / MODEL)
+                shutil.rmtree(final, ignore_errors=True)  # of a run that was resumed before it
+                draft.rename(final)
 
 
 def _digest(path: Path) -> str:

@@ -21,7 +21,7 @@ Row = Mapping[str, Any]
 BARS = "▁▂▃▄▅▆▇█"
 TREND_WIDTH = 32  # characters of a trend line
 LINE_INTERVAL = 3.0  # seconds of the run between two plain lines
-PROGRESS_INTERVAL = 20.0  # seconds between two lines about an evaluation that is going on
+PROGRESS_INTERVAL = 60.0  # seconds between two lines about an evaluation that is going on
 STALLED_AFTER = 10.0  # seconds without a new row after which the table says so
 RECENT_ROWS = 50  # rows that the remaining time is estimated from
 SHOWN_EVALUATIONS = 8  # in the last line of the table
@@ -117,12 +117,12 @@ class RunConsole:
             self.print(f"step {row['step']} ({row['step'] + 1}/{self._steps}) | {step_line(row)} | left {self._left()}")
 
     @contextmanager
-    def progress(self, label: str, total: int) -> Iterator[Callable[[int], None]]:
-        """Show how many completions of ``total`` are done: in the table, otherwise as a line every 20 seconds.
+    def progress(self, label: str, total: int, advice: str = "") -> Iterator[Callable[[int], None]]:
+        """Show how many completions of ``total`` are done: in the table, otherwise as a line every minute.
 
-        The block gets a function to call with the number of further completions.
+        The block gets a function to call with the number of further completions. ``advice`` is added to the first line.
         """
-        done, finished = 0, threading.Event()
+        done, finished, began = 0, threading.Event(), time.monotonic()
 
         def advance(count: int) -> None:
             nonlocal done
@@ -130,9 +130,12 @@ class RunConsole:
             self._progress = f"{label}: {done} of {total} completions"
 
         def print_lines() -> None:
+            further = advice
             while not finished.wait(PROGRESS_INTERVAL):
                 if not self._live.is_started:
-                    self.print(self._progress, "dim")
+                    left = clock((time.monotonic() - began) / done * (total - done)) if done else "?"
+                    self.print(f"{self._progress}, left {left}{further}", "dim")
+                    further = ""
 
         advance(0)
         thread = threading.Thread(target=print_lines, daemon=True)

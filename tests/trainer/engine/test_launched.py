@@ -12,7 +12,7 @@ import torch
 
 from grpo_env.errors import UsageError
 from grpo_env.trainer.engine.policy import load_policy
-from grpo_env.trainer.run.recording import started_alone
+from grpo_env.trainer.run.start_lines import started_alone
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ import os, shutil, signal
 import torch
 from grpo_env import load_task, train
 from grpo_env.trainer.loop import resume
-from grpo_env.trainer.run.run import Run
+from grpo_env.trainer.run.recorder import Recorder
 torch.set_num_threads(1)
 def run(folder, **changes):
     task = load_task("arithmetic", {"dataset.limit": {"train": 100, "eval": 10}})
@@ -45,12 +45,12 @@ def run(folder, **changes):
                     engine={"micro_batch_tokens": 300, "device": "cpu"})
     train(task, run_dir=folder, **{**settings, **changes})
 def die_at(last):
-    save = Run.save_if_due
+    save = Recorder.save_if_due
     def save_or_die(self, step):
         save(self, step)
         if step == last and os.environ["RANK"] == "1":
             os.kill(os.getpid(), signal.SIGKILL)
-    Run.save_if_due = save_or_die
+    Recorder.save_if_due = save_or_die
 """
 
 

@@ -126,14 +126,15 @@ def test_a_long_evaluation_shows_its_progress(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("grpo_env.trainer.run.console.PROGRESS_INTERVAL", 0.001)
     out = io.StringIO()
     console = RunConsole(5, Console(file=out, width=120))
-    with console.progress("evaluation after 0 steps", 40) as advance:
+    with console.progress("evaluation after 0 steps", 40, "; eval.at_start=false skips it") as advance:
         advance(3)
         advance(4)
         for _ in range(5000):
-            if "evaluation after 0 steps: 7 of 40 completions" in out.getvalue():
+            if out.getvalue().count("7 of 40 completions, left 0:00") > 1:
                 break
             time.sleep(0.002)
-    assert "evaluation after 0 steps: 7 of 40 completions" in out.getvalue()
+    assert out.getvalue().count("; eval.at_start=false skips it") == 1  # in the first line
+    assert "evaluation after 0 steps: 7 of 40 completions, left 0:00\n" in out.getvalue()
     monkeypatch.setattr("grpo_env.trainer.run.console.PROGRESS_INTERVAL", 1000.0)
     console = RunConsole(5, Console(file=(quick := io.StringIO()), width=120))
     with console.progress("evaluation after 0 steps", 40) as advance:

@@ -586,7 +586,7 @@ def test_an_evaluation_reports_the_completions_that_have_ended(
     seen: list[tuple[str, int, list[int]]] = []
 
     @contextmanager
-    def progress(console: RunConsole, label: str, total: int) -> Iterator[Callable[[int], None]]:
+    def progress(console: RunConsole, label: str, total: int, advice: str) -> Iterator[Callable[[int], None]]:
         seen.append((label, total, []))
         yield seen[-1][2].append
 
