@@ -152,7 +152,7 @@ def list_settings(
 
 def quiet_libraries() -> None:
     """Before the model libraries are imported."""
-    # Progress bars and warnings of the model libraries would garble the live table; errors are still shown.
+    # Progress bars and warnings of the model libraries would stand between a run's lines; errors are still shown.
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")

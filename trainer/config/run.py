@@ -33,5 +33,3 @@ class CheckpointConfig(Settings):
     """Number of checkpoints to keep."""
     best: bool = False
     """Also keep the model with the best greedy accuracy of the evaluations after step 0, in ``best-step-N``."""
-    samples_gb: float = Field(default=5.0, ge=0)
-    """Gigabytes of all steps' samples to keep; once they are reached, the first group of each further step is kept."""

@@ -23,7 +23,7 @@ from ..rollout import ScoredRollout
 from .alerts import warnings
 from .checkpoint import RunFolder
 from .evaluation import summarize
-from .folder import BEST, SAMPLES
+from .folder import BEST
 from .reward_model import training_figures
 from .run import Run
 from .samples import SampleFiles
@@ -46,7 +46,7 @@ class Recorder:
         self.evaluations = [row for row in rows if row["kind"] == "eval"]
         self._train_rows = [row for row in rows if row["kind"] == "train"]
         self._start = time.monotonic() - (rows[-1]["seconds"] if rows else 0.0)
-        self._samples = SampleFiles(folder, run.mixture.tasks, config.group_size, config.checkpoint.samples_gb)
+        self._samples = SampleFiles(folder, run.mixture.tasks, config.group_size)
         self._tracker = start_tracker(config.tracker, folder, flatten(config.model_dump()), start)
         self.console.restore(rows)
 
@@ -118,17 +118,7 @@ class Recorder:
             sampler.update_rates(sampled)
         self.write(row)
         if self.folder.writes:
-            self._write_samples(step, sampled, advantages)
-
-    def _write_samples(self, step: int, sampled: Sequence[ScoredRollout], advantages: Tensor) -> None:
-        was_full, gigabytes = self._samples.is_full, self.run.config.checkpoint.samples_gb
-        self._samples.write(step, sampled, advantages)
-        if self._samples.is_full and not was_full:
-            self.console.print(
-                f"samples    {self.folder.path / SAMPLES} has checkpoint.samples_gb={gigabytes:g} gigabytes: only the "
-                "first group of each further step is kept",
-                "yellow",
-            )
+            self._samples.write(step, sampled, advantages)
 
     def completions(self, kind: str, step: int, rollouts: Sequence[ScoredRollout]) -> None:
         """Send completions to the tracker, as a table, where it has tables."""
@@ -162,8 +152,7 @@ class Recorder:
                     shutil.rmtree(old)
 
     def close(self) -> None:
-        """Release the terminal and finish the tracker."""
-        self.console.close()
+        """Finish the tracker."""
         finish_tracker(self._tracker)
 
 

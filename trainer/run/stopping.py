@@ -45,7 +45,6 @@ def finish(run: Run, recorder: Recorder, updates: int) -> Result:
     Raises ``DivergedError``, and saves nothing, if the weights are destroyed.
     """
     console, path = run.console, recorder.folder.path
-    console.close()
     recorder.save(updates)
     recorder.folder.save_model(run.policy)
     rows = recorder.folder.metrics()

@@ -43,7 +43,7 @@ def start_tracker(name: str | None, run: RunFiles, settings: Mapping[str, Any], 
             "name": folder.name,
             "dir": folder,
             "mode": os.environ.get("WANDB_MODE", "offline"),
-            "settings": {"silent": True, "console": "off"},  # its output would overwrite the live table
+            "settings": {"silent": True, "console": "off"},
         },
         "trackio": {"run_name": "grpo_env", "name": folder.name, "resume": "allow" if start else "never"},
     }

@@ -515,7 +515,6 @@ def test_a_folder_that_cannot_be_created(make_task, tmp_path: Path) -> None:
         ("eval.examples", 1, lambda run: metrics(run, "eval")[0]["accuracy"]),
         ("eval.samples", 0, lambda run: sorted(metrics(run, "eval")[0])),
         ("checkpoint.every", 0, lambda run: [path.name for path in RunFolder(run).checkpoints()]),
-        ("checkpoint.samples_gb", 0, lambda run: len(read_samples(run))),
         ("checkpoint.keep", 1, lambda run: [path.name for path in RunFolder(run).checkpoints()]),
         ("supervision", "process", lambda run: metrics(run, "train")[1]["reward"]),
         ("optimizer.learning_rate", 1e-3, lambda run: metrics(run, "train")[2]["reward"]),
