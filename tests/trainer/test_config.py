@@ -61,7 +61,10 @@ CORRECTION = {"error_correction": "forward", "false_negative_rate": 0.2, "scale"
         ({"optimizer.beta2": 1.0}, "optimizer.beta2 is 1.0; it must be a number of at least 0 and at most 0.999999"),
         ({"loss": {"tis_cap": 1.0}}, "loss.tis_cap is 1.0; it must be a number above 1 or null"),
         ({"loss.max_row_gap": 0}, "loss.max_row_gap is 0; it must be a number above 0 or null"),
-        ({"sampling": {"engine": "own", "url": "http://a:8000"}}, "sampling.url requires sampling.engine=vllm, not own"),
+        (
+            {"sampling": {"engine": "own", "url": "http://a:8000"}},
+            "sampling.url requires sampling.engine=vllm, not own",
+        ),
         ({"sampling": {"engine": "vllm", "weight_transfer": "path"}}, "sampling.weight_transfer requires sampling.url"),
         ({"loss.clip_low": 1.5}, "loss.clip_low is 1.5; it must be a number of at least 0 and at most 1"),
         ({"loss.dual_clip": 0.9}, "loss.dual_clip is 0.9; it must be a number above 1 or null"),

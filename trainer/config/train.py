@@ -19,7 +19,6 @@ from .presets import PRESETS
 from .reward_model import RewardModelConfig
 from .run import CheckpointConfig, EvalConfig
 from .sampling import CurriculumConfig, DynamicSamplingConfig, SamplingConfig, engine_here
-from .sampling import CurriculumConfig, DynamicSamplingConfig, SamplingConfig, engine_here
 from .settings import Settings
 from .step_values import StepValuesConfig
 
