@@ -22,10 +22,10 @@ from ..prompts import task_examples
 from ..rollout import ScoredRollout
 from ..run.evaluation import accuracy_interval, evaluate, known, mean_interval, summarize
 from ..run.folder import with_nulls
+from ..run.progress import progress
 from ..run.prompt_lengths import fitting_examples
 from ..run.score_rows import write_scores
 from ..run.task_checks import check_tags
-from .progress import progress
 from .sampling_policy import print_policy, sampling_config
 
 # The settings of training that apply to an evaluation.

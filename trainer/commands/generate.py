@@ -26,9 +26,9 @@ from ..engine.policy import Policy
 from ..engine.sampling.sampler import Rollout, sample
 from ..prompts import make_prompts
 from ..rollout import group_seeds
+from ..run.progress import progress
 from ..run.prompt_lengths import fitting_examples
 from ..run.task_checks import check_tags
-from .progress import progress
 from .sampling_policy import sampling_config, sampling_identity, sampling_policy
 
 # The settings of training that apply to sampling from a model.

@@ -42,9 +42,9 @@ from ..engine.sampling.sampler import Rollout
 from ..extensions.step_values import Start, continuations
 from ..group_scoring import metric_value, scores_of
 from ..prompts import Prompt
+from ..run.progress import progress
 from ..step_tokens import completion_ends
 from .generate import RESERVED, SETTINGS
-from .progress import progress
 from .sampling_policy import sampling_config, sampling_identity, sampling_policy
 
 PART = "rollouts"

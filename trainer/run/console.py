@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 from rich.console import Console
@@ -15,10 +13,11 @@ from rich.text import Text
 from grpo_env.core import Example, Score
 from grpo_env.terminal import escape_controls
 
+from .progress import clock, progress
+
 Row = Mapping[str, Any]
 
 LINE_INTERVAL = 3.0  # seconds of the run between two lines about steps
-PROGRESS_INTERVAL = 60.0  # seconds between two lines about an evaluation that is going on
 RECENT_ROWS = 50  # rows that the remaining time is estimated from
 QUESTION_WIDTH = 300  # characters
 
@@ -95,32 +94,9 @@ class RunConsole:
             self._last_line_seconds = row["seconds"]
             self.print(f"step {row['step']} ({row['step'] + 1}/{self._steps}) | {step_line(row)} | left {self._left()}")
 
-    @contextmanager
-    def progress(self, label: str, total: int, advice: str = "") -> Iterator[Callable[[int], None]]:
-        """Show every minute how many completions of ``total`` are done, and the time left.
-
-        The block gets a function to call with the number of further completions. ``advice`` is added to the first line.
-        """
-        done, finished, began = 0, threading.Event(), time.monotonic()
-
-        def advance(count: int) -> None:
-            nonlocal done
-            done += count
-
-        def print_lines() -> None:
-            further = advice
-            while not finished.wait(PROGRESS_INTERVAL):
-                left = clock((time.monotonic() - began) / done * (total - done)) if done else "?"
-                self.print(f"{label}: {done} of {total} completions, left {left}{further}", "dim")
-                further = ""
-
-        thread = threading.Thread(target=print_lines, daemon=True)
-        thread.start()
-        try:
-            yield advance
-        finally:
-            finished.set()
-            thread.join()
+    def progress(self, label: str, total: int, advice: str = "") -> AbstractContextManager[Callable[[int], None]]:
+        """See ``progress.progress``."""
+        return progress(label, total, self.console, advice)
 
     def completions(self, title: str, scored: Iterable[tuple[Example, str, Score]]) -> None:
         """Show completions with their scores."""
@@ -155,28 +131,6 @@ def evaluation_line(row: Row) -> str:
     means = {name.removesuffix("/accuracy"): row[name] for name in task_accuracies(row)}
     tasks = [f"{task} {mean:.3f}" for task, mean in means.items() if mean is not None]
     return f"{line}; greedy by task: {', '.join(tasks)}" if tasks else line
-
-
-def step_values_line(rows: Sequence[Row]) -> str:
-    """What the step values of a run cost, from its training rows; if there are none, why."""
-    values, tokens, seconds = (sum(row[name] for row in rows) for name in ("values", "value_tokens", "value_seconds"))
-    if not values and all(row["uniform_groups"] == 1 for row in rows):
-        return "none: in each group all rewards were equal, so there is nothing to learn from its steps"
-    if not values:
-        return "none: no step of a completion in a group with different rewards was continued"
-    ratio = tokens / max(1, sum(row["tokens"] for row in rows))
-    whole = sum(row["sample_seconds"] + row["update_seconds"] for row in rows)
-    return (
-        f"{values:,} values from {tokens:,} tokens, {ratio:.2f} for each token of the completions, in {seconds:.1f} of "
-        f"{whole:.1f} s of training"
-    )
-
-
-def clock(seconds: float) -> str:
-    """M:SS, or H:MM:SS from an hour on."""
-    minutes, seconds = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
 
 
 def _updates(row: Row) -> int:

@@ -12,7 +12,6 @@ from grpo_env.taskfile.task import finds_task
 
 from ..engine.sharding import is_sharded
 from ..rollout import ScoredRollout
-from .console import step_values_line
 from .folder import BEST, MODEL, SAMPLES, TASK, uninterrupted
 from .recorder import Recorder
 from .run import Progress, Run
@@ -47,9 +46,6 @@ def finish(run: Run, recorder: Recorder, updates: int) -> Result:
     console, path = run.console, recorder.folder.path
     recorder.save(updates)
     recorder.folder.save_model(run.policy)
-    rows = recorder.folder.metrics()
-    if valued := [row for row in rows if row["kind"] == "train" and "values" in row]:
-        console.print(f"values     {step_values_line(valued)}")
     for kept in path.glob(f"{BEST}-*"):
         console.print(f"best       {kept}")
     console.print(f"saved      {path / MODEL}, {path / SAMPLES}")

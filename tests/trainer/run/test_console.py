@@ -9,7 +9,8 @@ import pytest
 from rich.console import Console
 
 from grpo_env import Example, Score
-from grpo_env.trainer.run.console import RunConsole, clock, step_values_line
+from grpo_env.trainer.run.console import RunConsole
+from grpo_env.trainer.run.progress import clock
 
 
 def train_row(step: int, **changes: float | None) -> dict[str, object]:
@@ -91,7 +92,7 @@ def test_an_alert_is_printed_on_its_own_line() -> None:
 
 
 def test_a_long_evaluation_shows_its_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("grpo_env.trainer.run.console.PROGRESS_INTERVAL", 0.001)
+    monkeypatch.setattr("grpo_env.trainer.run.progress.LINE_INTERVAL", 0.001)
     out = io.StringIO()
     console = RunConsole(5, Console(file=out, width=120))
     with console.progress("evaluation after 0 steps", 40, "; eval.at_start=false skips it") as advance:
@@ -103,7 +104,7 @@ def test_a_long_evaluation_shows_its_progress(monkeypatch: pytest.MonkeyPatch) -
             time.sleep(0.002)
     assert out.getvalue().count("; eval.at_start=false skips it") == 1  # in the first line
     assert "evaluation after 0 steps: 7 of 40 completions, left 0:00\n" in out.getvalue()
-    monkeypatch.setattr("grpo_env.trainer.run.console.PROGRESS_INTERVAL", 1000.0)
+    monkeypatch.setattr("grpo_env.trainer.run.progress.LINE_INTERVAL", 1000.0)
     console = RunConsole(5, Console(file=(quick := io.StringIO()), width=120))
     with console.progress("evaluation after 0 steps", 40) as advance:
         advance(40)
@@ -139,13 +140,3 @@ def test_texts_do_not_steer_the_terminal() -> None:
 
 def test_clock() -> None:
     assert [clock(seconds) for seconds in (0, 59.6, 3599, 3661)] == ["0:00", "1:00", "59:59", "1:01:01"]
-
-
-def test_step_values_that_were_never_sampled_have_a_reason():
-    work = {"tokens": 10, "sample_seconds": 1.0, "update_seconds": 1.0, "value_seconds": 0.5}
-    none, some = {"values": 0, "value_tokens": 0, **work}, {"values": 3, "value_tokens": 20, **work}
-    assert step_values_line([{**none, "uniform_groups": 1.0}] * 2).startswith(
-        "none: in each group all rewards were equal"
-    )
-    assert step_values_line([{**none, "uniform_groups": 0.5}]).startswith("none: no step of a completion in a group")
-    assert step_values_line([{**none, "uniform_groups": 1.0}, some]).startswith("3 values from 20 tokens, 1.00 for")
