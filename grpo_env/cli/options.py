@@ -56,7 +56,8 @@ TaskKeys = Annotated[
     list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Task keys, such as dataset.path=train.jsonl.")
 ]
 Model = Annotated[
-    str | None, typer.Option("--model", "-m", help="Hub id or folder of a model. Default: the task's, or the bundled one.")
+    str | None,
+    typer.Option("--model", "-m", help="Hub id or folder of a model. Default: the task's or the bundled one."),
 ]
 Segments = Annotated[str, typer.Option(help="Where a step ends: line, paragraph, sentence, marker or separator.")]
 Separator = Annotated[str, typer.Option(help="The string between two steps, for --segments separator.")]
