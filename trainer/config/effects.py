@@ -50,11 +50,9 @@ NEEDS: dict[str, Condition] = {
         lambda config: config.optimizer.lr_schedule == "cosine",
         "optimizer.lr_schedule=cosine",
     ),
-    "reward_model.epochs": _TRAINED,
     "reward_model.part": _WATCHED,
     "reward_model.peak_learning_rate": _TRAINED,
     "reward_model.replay": _TRAINED,
-    "reward_model.rows_at_once": _TRAINED,
     "reward_model.rows_per_update": _TRAINED,
     "sampling.gpu_memory_fraction": (
         lambda config: config.sampling.engine == "vllm" and config.sampling.url is None,

@@ -20,14 +20,10 @@ class RewardModelConfig(Settings):
     algorithm 1, line 12); 0: never. The new models are in the run's folder; the task's own is not changed."""
     replay: float = Field(default=0.1, ge=0, lt=1)
     """Fraction of the completions that come from before, at random."""
-    epochs: int = Field(default=1, ge=1)
-    """Passes over these completions."""
     peak_learning_rate: float = Field(default=1e-5, gt=0)
     """Learning rate after the warm-up, a tenth of the updates; it falls to 0 in each training."""
     rows_per_update: int = Field(default=32, ge=1)
-    """Completions of an update."""
-    rows_at_once: int = Field(default=8, ge=1)
-    """Completions of a forward pass; memory grows with it."""
+    """Completions of an update; each is seen once."""
 
     @property
     def is_used(self) -> bool:

@@ -90,11 +90,11 @@ def _trained(run: Run, folder: RunFolder, learned: LearnedPart, due: int) -> tup
         _rows(run.config.reward_model, folder, due, seed), task, learned.rule, Counter(), process=learned.process
     )
     rows, loss = label(learned.verifier, loaded, judged).rows, None
-    sizes = settings.epochs, settings.peak_learning_rate, settings.rows_per_update, settings.rows_at_once
     if rows:
+        fit_settings = FitSettings(1, settings.peak_learning_rate, settings.rows_per_update, seed=seed)
         title = f"training the reward model after {due} steps"
-        with run.console.progress(title, settings.epochs * len(rows)) as advance:
-            loss = fit(loaded, rows, FitSettings(*sizes, seed), advance)
+        with run.console.progress(title, len(rows)) as advance:
+            loss = fit(loaded, rows, fit_settings, advance)
     figures = {"completions": len(rows), "loss": loss, "seconds": time.perf_counter() - began}
     return loaded, {f"reward_model/{name}": value for name, value in figures.items()}
 
