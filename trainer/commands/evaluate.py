@@ -76,8 +76,7 @@ def run_eval(
     task = load_task(task) if isinstance(task, str) else task
     console = console or Console(stderr=True, quiet=True)
     sizes = {name: _count(name, settings.pop(name)) for name in ("prompts_per_step", "group_size") if name in settings}
-    config = sampling_config(task, "eval", SETTINGS, model, settings)
-    at_once = sizes.get("prompts_per_step", config.prompts_per_step) * sizes.get("group_size", config.group_size)
+    config = sampling_config(task, "eval", SETTINGS, model, settings).model_copy(update=sizes)
     if out is not None:
         check_new(out, overwrite=overwrite)
 
@@ -93,8 +92,8 @@ def run_eval(
     examples, overlong = fitting_examples(policy, task, "eval", examples, config.sampling)
     rows = len(examples) * (1 + samples) // policy.accelerator.num_processes
     with progress("eval", rows, console) as advance, pool.ended_after():
-        greedy = evaluate(policy, task, examples, config, samples=0, rows=at_once, advance=advance)
-        sampled = evaluate(policy, task, examples, config, samples=samples, rows=at_once, advance=advance)
+        greedy = evaluate(policy, task, examples, config, samples=0, advance=advance)
+        sampled = evaluate(policy, task, examples, config, samples=samples, advance=advance)
     if out is not None and policy.accelerator.is_main_process:
         write_scores(out, task, sampled, samples, overwrite=overwrite, report=report)
     return {

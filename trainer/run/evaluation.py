@@ -25,16 +25,15 @@ def evaluate(
     *,
     samples: int,
     step: int = 0,
-    rows: int | None = None,
     advance: Callable[[int], None] = lambda count: None,
 ) -> list[ScoredRollout]:
     """Sample and score ``samples`` completions of every example, or one greedy completion if ``samples`` is 0.
 
-    ``rows`` are sampled at once, by default as many as in a training step, so that it needs no more memory than that.
+    As many rows are sampled at once as in a training step, so an evaluation needs no more memory than training.
     ``advance`` is called with the numbers of completions as they end.
     """
     group_size = max(1, samples)
-    chunk = max(1, (rows or config.prompts_per_step * config.group_size) // group_size)
+    chunk = max(1, config.prompts_per_step * config.group_size // group_size)
     rollouts: list[ScoredRollout] = []
     # Sorted by prompt length, so that a chunk contains little padding; the result has the order of the examples.
     order = sorted(range(len(examples)), key=lambda index: len(policy.prompt_text(examples[index], task.format)))
