@@ -62,7 +62,7 @@ def measure(
     from grpo_env.trainer.engine.decoder import Decoder
     from grpo_env.trainer.engine.policy import load_model, load_policy
     from grpo_env.trainer.engine.sampling.sampler import sample
-    from grpo_env.trainer.prompts import take
+    from grpo_env.trainer.extensions.prompt_sampler import take
 
     task, config = load(work)
     policy = load_policy(config.model, device=config.engine.device, precision=config.engine.precision)

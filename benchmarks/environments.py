@@ -40,7 +40,7 @@ from grpo_env.trainer.engine.sampling.own import OwnEngine
 from grpo_env.trainer.engine.sampling.protocol import OnGroupTokens, SamplingRequest
 from grpo_env.trainer.engine.sampling.sampler import sample
 from grpo_env.trainer.episodes.sampling import sample_episodes
-from grpo_env.trainer.prompts import make_prompts
+from grpo_env.trainer.rollout import make_prompts
 
 PARTNER = """
 class Partner:

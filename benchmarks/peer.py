@@ -15,9 +15,10 @@ from trl import GRPOConfig, GRPOTrainer
 from trl.trainer import utils as trainer_utils
 
 from grpo_env.core import Completion, Group, score_groups
+from grpo_env.trainer.config.algorithm import BETA1
 from grpo_env.trainer.engine.policy import load_model
+from grpo_env.trainer.extensions.prompt_sampler import take
 from grpo_env.trainer.optimizer import learning_rate
-from grpo_env.trainer.prompts import take
 
 OnRewards = Callable[[Ids, Rewards], None]  # completion ids and rewards of one step's rows
 
@@ -71,7 +72,7 @@ def trl_trainer(
     optimizer = torch.optim.AdamW(
         model.parameters(),
         lr=config.optimizer.learning_rate,
-        betas=(config.optimizer.beta1, config.optimizer.beta2),
+        betas=(BETA1, config.optimizer.beta2),
         weight_decay=config.optimizer.weight_decay,
         fused=True,
     )

@@ -24,7 +24,7 @@ from grpo_env.trainer.engine.forward import with_fast_paths
 from grpo_env.trainer.engine.policy import Policy, load_policy
 from grpo_env.trainer.engine.sampling.engines import make_engine
 from grpo_env.trainer.engine.sampling.sampler import Rollout, sample
-from grpo_env.trainer.prompts import take
+from grpo_env.trainer.extensions.prompt_sampler import take
 
 
 def main() -> None:

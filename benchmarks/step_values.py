@@ -27,8 +27,7 @@ from grpo_env import load_task
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import load_policy
 from grpo_env.trainer.extensions.step_values import Start, continuations, step_boundaries
-from grpo_env.trainer.prompts import make_prompts
-from grpo_env.trainer.rollout import sample_rollouts, score_rollouts
+from grpo_env.trainer.rollout import make_prompts, sample_rollouts, score_rollouts
 
 CONTINUATIONS = 64
 TRIALS = 200

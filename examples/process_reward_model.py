@@ -31,8 +31,7 @@ from grpo_env import load_task
 from grpo_env.core import Completion, Example
 from grpo_env.trainer.engine.bundled import BUNDLED
 from grpo_env.trainer.engine.policy import load_policy
-from grpo_env.trainer.prompts import make_prompts
-from grpo_env.trainer.rollout import sample_rollouts, score_rollouts
+from grpo_env.trainer.rollout import make_prompts, sample_rollouts, score_rollouts
 from grpo_env.verifiers.blocks import reasoning_span
 from grpo_env.verifiers.process import EquationSteps
 from grpo_env.verifiers.segments import spans

@@ -5,11 +5,9 @@ adjacent, of at most S steps and T tokens. The settings say what is subtracted f
 the difference is divided by (``scale``, ``std``):
 
 - ``baseline``: ``group``, the mean of the group; ``leave_one_out``, that of the *other* rows (Ahmadian et al. 2024,
-  RLOO); ``greedy``, the reward of the greedy completion (Li et al. 2023, ReMax); ``none``, nothing (Williams 1992).
-  With the first two, equal rewards give exactly 0.
+  RLOO); ``none``, nothing (Williams 1992). With the first two, equal rewards give exactly 0.
 - ``scale``: the standard deviation of the group, or of all raw rewards of the batch, as TRL's ``scale_rewards="batch"``
-  (REINFORCE++, Hu et al. 2025, normalizes the advantages of the batch instead); the mean of the group (Tajwar et al.
-  2026, MaxRL, algorithm 1); or nothing (Liu et al. 2025, Dr. GRPO).
+  (REINFORCE++, Hu et al. 2025, normalizes the advantages of the batch instead); or nothing (Liu et al. 2025, Dr. GRPO).
 - ``std``: ``sample`` divides by n - 1, as TRL and verl do; ``population`` by n. The paper does not say.
 
 Rows that are not ``scored`` do not enter a baseline or a scale, and their advantages are 0. Advantages are float64.
@@ -19,24 +17,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from grpo_env.errors import RunError
+from grpo_env.equality import TOLERANCE
 
-from .config import AdvantageConfig, TrainConfig
-from .custom import custom_advantages
-from .error_correction import corrected_advantages
-from .normalization import center, differences, divisor, normalize
-from .scored_groups import ScoredGroups, scored_groups
-
-if TYPE_CHECKING:
-    from .engine.policy import Policy
-    from .extensions.step_values import StepValues
-    from .rollout import ScoredRollout
-
+from .config import AdvantageConfig, Baseline, Std, TrainConfig
+from .custom import check_finite, tensor_of
+from .engine.policy import Policy
+from .scored_groups import ScoredGroups, ValuedStep, scored_groups
+from .shared_types import ScoredRollout
 
 AdvantageFunction = Callable[[ScoredGroups], Tensor]
 """Returns (B,) advantages of whole completions, or (B, T) of their tokens, T those of the longest."""
@@ -46,41 +38,63 @@ def token_advantages(
     policy: Policy,
     rollouts: Sequence[ScoredRollout],
     config: TrainConfig,
-    greedy: Sequence[ScoredRollout] = (),
-    values: StepValues | None = None,
+    values: Sequence[Sequence[ValuedStep]] | None = None,
 ) -> Tensor:
     """(B, T) float32 advantages of all sampled tokens, by the config's settings; 0 elsewhere.
 
-    ``greedy`` has one row for each group, under ``advantage.baseline: greedy``; ``values`` are those of the steps,
-    under ``step_values.rollouts``. Raises ``RunError``.
+    ``values`` has the steps of each row, under ``step_values.rollouts``. Raises ``RunError`` for a function of the
+    user's that fails.
     """
-    groups = scored_groups(policy, rollouts, config, greedy, values)
+    groups = scored_groups(policy, rollouts, config, values)
     advantages = advantage_function(config)(groups)
     rows = advantages[:, None] if advantages.ndim == 1 else advantages
     return rows.where(groups.sampled & groups.scored[:, None], 0.0).float()
+
+
+def phantom_gradient(rollouts: Sequence[ScoredRollout], advantages: Tensor, group_size: int) -> float:
+    """Share of the sum of |A| over all tokens that is in groups in which the metric is 0 for all completions; NaN if
+    the sum is 0.
+
+    Such groups teach other parts of the reward only, such as a format, and a policy that learns from little else may
+    lose the task: verl-recipe#125 fell from .715 to .102.
+
+    Args:
+        rollouts: B rows, the rows of a group adjacent.
+        advantages: (B, T), see ``token_advantages``.
+        group_size: G.
+    """
+    sums = advantages.double().abs().sum(1).view(-1, group_size).sum(1)
+    right = torch.tensor([bool(row.correct) for row in rollouts]).view(-1, group_size).any(1)
+    return float(sums[~right].sum() / sums.sum())
 
 
 def advantage_function(config: TrainConfig) -> AdvantageFunction:
     """The function that ``advantage.function`` names, checked, or the one that the other settings describe."""
     settings = config.advantage
     if settings.own_function is not None:
-        return partial(custom_advantages, settings.own_function, f"advantage.function={settings.function}")
+        return partial(_own_advantages, settings.own_function, f"advantage.function={settings.function}")
     return partial(supervised_advantages, config=config)
 
 
+def _own_advantages(function: Callable[[ScoredGroups], Any], setting: str, groups: ScoredGroups) -> Tensor:
+    """The advantages that a user's function returns, (B,) or (B, T).
+
+    Raises ``RunError``, beginning with ``setting``, if it fails, or returns something other than one finite number
+    for each scored completion or for each of its tokens.
+    """
+    rows, tokens = len(groups.rewards), int(groups.lengths.max())
+    expected = "one advantage per completion or per token"
+    advantages = tensor_of(function, groups, setting, expected, [(rows,), (rows, tokens)])
+    check_finite(advantages[groups.scored], setting, "advantages of scored completions")
+    return advantages.detach().double().cpu()
+
+
 def supervised_advantages(groups: ScoredGroups, config: TrainConfig) -> Tensor:
-    """(B,) or (B, T) advantages by ``supervision`` and the settings in ``advantage``. Raises ``RunError``."""
-    settings = config.advantage
-    if config.supervision == "process":
-        return step_advantages(groups, settings)
-    outcome = outcome_advantages
-    if settings.normalize == "parts":
-        outcome = decoupled_advantages
-    elif settings.error_correction is not None:
-        outcome = corrected_advantages
+    """(B,) or (B, T) advantages by ``supervision``: of outcomes, of steps, or their sum."""
     if config.supervision == "outcome":
-        return outcome(groups, settings)
-    return outcome(groups, settings)[:, None] + settings.process_weight * step_advantages(groups, settings)
+        return outcome_advantages(groups, config.advantage)
+    steps = step_advantages(groups, config.advantage)
+    return steps if config.supervision == "process" else outcome_advantages(groups, config.advantage)[:, None] + steps
 
 
 def step_advantages(groups: ScoredGroups, settings: AdvantageConfig) -> Tensor:
@@ -99,37 +113,8 @@ def step_advantages(groups: ScoredGroups, settings: AdvantageConfig) -> Tensor:
 
 
 def outcome_advantages(groups: ScoredGroups, settings: AdvantageConfig) -> Tensor:
-    """(B,) advantages of completions: DeepSeekMath (Shao et al. 2024), section 4.1.2: A_i = (r_i - mean(r)) / std(r).
-
-    Rows without a greedy reward (NaN), under that baseline, get 0. Raises ``RunError`` under ``scale: mean`` for
-    negative rewards.
-    """
-    rewards, scored = groups.rewards, groups.scored
-    if settings.scale == "mean" and (rewards[scored] < 0).any():
-        raise RunError(
-            "advantage.scale=mean divides by the mean reward of a group, so rewards must not be negative; change the "
-            "weights of the task, or use advantage.reward=correct"
-        )
-    if settings.baseline == "greedy":
-        assert groups.greedy_rewards is not None
-        scored = scored & ~groups.greedy_rewards.isnan()
-        rewards = differences(rewards, groups.greedy_rewards.where(scored, 0.0))
-    return normalize(rewards[:, None], scored[:, None], groups.group_size, settings)[:, 0]
-
-
-def decoupled_advantages(groups: ScoredGroups, settings: AdvantageConfig) -> Tensor:
-    """GDPO (Liu et al. 2026): (B,) sums of each part's own advantages, by weight.
-
-    Parts with different spreads thus contribute in proportion to their weights, and completions with equal totals but
-    different parts get different advantages. The sums are divided by their deviation over the batch. Their mean over
-    the batch is not subtracted: it is 0, as that of every group is, but for rounding that would give uniform groups a
-    gradient.
-    """
-    scored, total = groups.scored[:, None], torch.zeros(len(groups.scored), dtype=torch.float64)
-    for values, weights in zip(groups.part_values.T, groups.part_weights.T, strict=True):
-        total += weights * normalize(values[:, None], scored, groups.group_size, settings)[:, 0]
-    of_sums = settings.model_copy(update={"scale": "batch", "baseline": "group"})
-    return normalize(total[:, None], scored, groups.group_size, of_sums)[:, 0]
+    """(B,) advantages of completions: A_i = (r_i - mean(r)) / std(r): DeepSeekMath, section 4.1.2."""
+    return normalize(groups.rewards[:, None], groups.scored[:, None], groups.group_size, settings)[:, 0]
 
 
 def process_advantages(groups: ScoredGroups, settings: AdvantageConfig) -> Tensor:
@@ -140,15 +125,11 @@ def process_advantages(groups: ScoredGroups, settings: AdvantageConfig) -> Tenso
     A[i, t] = sum of r~[i, j] over the steps j with step_tokens[i, j] >= t.
 
     ``step_credit``: ``sum`` as above (the default here); ``mean`` of the same rewards, so that more steps do not add up
-    to more; ``min``, the lowest of them (PURE, Cheng et al. 2025).
+    to more.
     """
     mask = groups.step_mask & groups.scored[:, None]
     steps = normalize(groups.step_rewards, mask, groups.group_size, settings)
     index, zeros = groups.step_tokens.where(mask, 0), torch.zeros(groups.sampled.shape, dtype=steps.dtype)
-    if settings.step_credit == "min":
-        lowest = torch.full_like(zeros, torch.inf).scatter_reduce(1, index, steps.where(mask, torch.inf), "amin")
-        remaining = lowest.flip(1).cummin(1).values.flip(1)
-        return remaining.where(remaining.isfinite(), 0.0)
     remaining = _suffix_sums(zeros.scatter_add(1, index, steps))
     if settings.step_credit == "mean":
         return remaining / _suffix_sums(zeros.scatter_add(1, index, mask.to(zeros.dtype))).clamp(min=1)
@@ -201,6 +182,67 @@ def value_advantages(groups: ScoredGroups, settings: AdvantageConfig) -> Tensor:
     step = torch.searchsorted(groups.step_tokens.where(mask, length), tokens)  # of each token
     advantages = scaled.view_as(steps).gather(1, step.clamp(max=steps.shape[1] - 1))
     return advantages.where(step < mask.sum(1, keepdim=True), 0.0)
+
+
+def normalize(values: Tensor, mask: Tensor, group_size: int, settings: AdvantageConfig) -> Tensor:
+    """Center and scale (B, S) values over each group's G x S pool; 0 where ``mask`` is False.
+
+    In *pools*, ``values`` (P, G, S) are S numbers of each of G rows in P groups, and ``present`` is a bool of the same
+    shape. Everything is float64, because the spread of a group may be small compared with its mean.
+    """
+    pools = values.double().where(mask, 0.0).view(-1, group_size, values.shape[1])
+    present = mask.view_as(pools)
+    return (center(pools, present, settings.baseline) / divisor(pools, present, settings)).view_as(values)
+
+
+def center(values: Tensor, present: Tensor, baseline: Baseline) -> Tensor:
+    """Pools less their baseline; 0 where they are not ``present`` and, with a baseline, in equal pools."""
+    if baseline == "none":
+        return values
+    mean = others = _mean(values, present)
+    if baseline == "leave_one_out":
+        count = present.sum((1, 2), keepdim=True) - present.sum(2, keepdim=True)
+        total = values.sum((1, 2), keepdim=True) - values.sum(2, keepdim=True)
+        others = (total / count.clamp(min=1)).where(count > 0, mean)
+    return (values - others).where(present & ~_equal(values, present), 0.0)
+
+
+def divisor(values: Tensor, present: Tensor, settings: AdvantageConfig) -> Tensor:
+    """What centered pools are divided by, (P, 1, 1) or a scalar; 1 instead of 0, where all of them are 0 already."""
+    if settings.scale == "none":
+        return torch.ones((), dtype=values.dtype)
+    if settings.scale == "batch":
+        divisor = _deviation(values[present], settings.std)
+    else:
+        count = present.sum((1, 2), keepdim=True)
+        square = (values - _mean(values, present)).where(present, 0.0).square().sum((1, 2), keepdim=True)
+        divisor = (square / (count - int(settings.std == "sample")).clamp(min=1)).sqrt()
+    return divisor.where(divisor > 0, 1.0)
+
+
+def differences(rewards: Tensor, baselines: Tensor) -> Tensor:
+    """Rewards less baselines; exactly 0 where they are equal but for rounding (see ``grpo_env.equality``)."""
+    size = torch.maximum(rewards.abs(), baselines.abs()).clamp(min=1.0)
+    difference = rewards - baselines
+    return difference.where(difference.abs() > TOLERANCE * size, 0.0)
+
+
+def _mean(values: Tensor, present: Tensor) -> Tensor:
+    """(P, 1, 1) means of the values that are present; the others are 0."""
+    return values.sum((1, 2), keepdim=True) / present.sum((1, 2), keepdim=True).clamp(min=1)
+
+
+def _deviation(values: Tensor, std: Std) -> Tensor:
+    """The standard deviation of (N,) values; 0 if there are fewer than two."""
+    return values.std(correction=int(std == "sample")) if values.numel() > 1 else torch.zeros((), dtype=values.dtype)
+
+
+def _equal(values: Tensor, present: Tensor) -> Tensor:
+    """(P, 1, 1) True for pools with fewer than two values, or with equal values (see ``grpo_env.equality``)."""
+    high = values.where(present, -torch.inf).amax((1, 2), keepdim=True)
+    low = values.where(present, torch.inf).amin((1, 2), keepdim=True)
+    size = torch.maximum(high.abs(), low.abs()).clamp(min=1.0)
+    return ~(high - low > TOLERANCE * size)
 
 
 def _ending_tokens(groups: ScoredGroups) -> Tensor:

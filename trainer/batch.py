@@ -11,12 +11,13 @@ from accelerate.utils import gather_object
 from torch import Tensor
 
 from .config import TrainConfig
-from .engine.logprobs import completion_logp
+from .engine.logprobs import Entropy, completion_logp
 from .engine.policy import Policy
 from .engine.sampling.sampler import Rollout
 from .engine.sharding import is_sharded
-from .rollout import ScoredRollout, rank_slice
+from .rollout import rank_slice
 from .scored_groups import reward_of
+from .shared_types import ScoredRollout
 
 
 @dataclass
@@ -47,10 +48,10 @@ class MicroBatch:
             _check(name, getattr(self, name), rows, dtypes.get(name, torch.float32))
         _check("lengths", self.lengths, rows[:1], torch.int64)
 
-    def logp(self, policy: Policy, temperature: float, entropy_gradient: bool = False) -> tuple[Tensor, Tensor]:
+    def logp(self, policy: Policy, temperature: float, entropy: Entropy = "none") -> tuple[Tensor, Tensor]:
         """Log-probabilities and entropies under the policy, see ``completion_logp``."""
         rows = self.prompts, self.ids, self.completion_mask, self.sampled
-        return completion_logp(policy, *rows, temperature, entropy_gradient)
+        return completion_logp(policy, *rows, temperature, entropy)
 
     def halves(self) -> list[MicroBatch]:
         """Its rows in two micro-batches; a single row stays as it is."""
@@ -164,17 +165,17 @@ def pack_rows(
     """
     ordered = sorted((group for group in groups if group), key=lambda group: max(lengths[row] for row in group))
     parts: list[list[int]] = []
-    current: list[tuple[int, int]] = []  # rows of the micro-batch being filled, with the number of their group
+    last, copies, prompt, completion = -1, 0, 0, 0  # of the micro-batch being filled: group, prompts, longest of each
     for number, group in enumerate(ordered):
         for row in sorted(group, key=lambda row: lengths[row]):
-            extended = [*current, (row, number)]
-            prompt, completion = max(prompts[r] for r, _ in extended), max(lengths[r] for r, _ in extended)
-            copies = len({n for _, n in extended}) if shared else len(extended)
-            if current and copies * prompt + len(extended) * completion > budget:
-                parts.append([r for r, _ in current])
-                extended = [(row, number)]
-            current = extended
-    return [*parts, [r for r, _ in current]] if current else parts
+            copies += not shared or number != last
+            prompt, completion = max(prompt, prompts[row]), max(completion, lengths[row])
+            if not parts or copies * prompt + (len(parts[-1]) + 1) * completion > budget:
+                parts.append([])
+                copies, prompt, completion = 1, prompts[row], lengths[row]
+            parts[-1].append(row)
+            last = number
+    return parts
 
 
 def pad_micro_batches(micro_batches: Sequence[MicroBatch], count: int, device: torch.device) -> list[MicroBatch]:

@@ -16,10 +16,8 @@ from grpo_env.taskfile.task import Task
 from .advantages import token_advantages
 from .batch import pack_batches
 from .config import TrainConfig, check_effects, with_located_code
-from .extensions.greedy_baseline import greedy_rollouts
 from .extensions.step_sampler import StepSampler
 from .extensions.step_values import step_values
-from .reference_model import add_reference_logp
 from .run.checkpoint import RunFolder
 from .run.folder import MODEL, uninterrupted
 from .run.held_out import evaluate_if_due
@@ -28,7 +26,7 @@ from .run.reward_model import update_reward_model
 from .run.run import Progress, Run
 from .run.start_lines import print_start
 from .run.stopping import Result, check_unscored, finish, stopped
-from .update import update
+from .update import add_reference_logp, update
 
 
 def train(task: Task | Mixture | str, *, run_dir: str | Path | None = None, **settings: Any) -> Result:
@@ -98,13 +96,12 @@ def learn(run: Run, recorder: Recorder, start: int) -> Result:
             groups = sampler.sample(step)
             rollouts = groups.selected
             check_unscored(run, groups.sampled, step)
-            greedy = greedy_rollouts(policy, run.tasks, rollouts, config, step)
             values = step_values(policy, run.tasks, rollouts, config, step)
             sampled = time.perf_counter()
 
             # Rewards become one advantage per token.
             sampler.start_next(step)
-            advantages = token_advantages(policy, rollouts, config, greedy, values)
+            advantages = token_advantages(policy, rollouts, config, None if values is None else values.rows)
 
             # Divide the step into mini-batches, and pack the rows that have a gradient into micro-batches.
             batches = pack_batches(policy, rollouts, advantages, config, progress.micro_batch_tokens)

@@ -9,12 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from grpo_env.errors import RunError
+
 from .config import Aggregation, ImportanceLevel, KLEstimator, LossConfig, Surrogate
-from .custom import custom_loss
+from .custom import check_finite, tensor_of
+
+MAX_LOG_RATIO = 20.0
+"""Nats between reference and policy above which k3 grows no further (verl bounds them there too, TRL#3015)."""
 
 
 @dataclass(frozen=True)
@@ -53,38 +59,41 @@ LossFunction = Callable[[LossInputs], Tensor]
 def loss_function(settings: LossConfig) -> LossFunction:
     """The function that ``loss.function`` names, checked, or the one of ``loss.surrogate``."""
     if settings.own_function is not None:
-        return partial(custom_loss, settings.own_function, f"loss.function={settings.function}")
+        return partial(_own_loss, settings.own_function, f"loss.function={settings.function}")
     surrogate = SURROGATES[settings.surrogate]
     return lambda inputs: surrogate(inputs, settings)
+
+
+def _own_loss(function: Callable[[LossInputs], Any], setting: str, inputs: LossInputs) -> Tensor:
+    """The loss per token that a user's function returns.
+
+    Raises ``RunError``, beginning with ``setting``, if it fails, or returns something other than one finite number
+    with a gradient for each token.
+    """
+    loss = tensor_of(function, inputs, setting, "one loss per token", [tuple(inputs.mask.shape)])
+    if not loss.requires_grad:
+        raise RunError(
+            f"{setting} returned a loss without a gradient, so nothing would be learned; compute it from inputs.logp, "
+            "without detach()"
+        )
+    check_finite(loss[inputs.mask], setting, "tokens")
+    return loss.float()
 
 
 def ppo(inputs: LossInputs, settings: LossConfig) -> Tensor:
     """-min(r A, clip(r, 1 - clip_low, 1 + clip_high) A): Schulman et al. 2017, equation 7; DeepSeekMath, equation 3.
 
-    Two bounds as in DAPO (Yu et al. 2025, equation 10). With ``dual_clip`` c > 1 the loss is at most -c A where A < 0
-    (Ye et al. 2020, equation 5), which bounds the loss of tokens with large ratios.
+    Two bounds as in DAPO (Yu et al. 2025, equation 10).
     """
-    ratio, advantages = _ratio(inputs, settings), inputs.advantages
+    ratio = _ratio(inputs, settings)
     bounded = ratio.clamp(1 - settings.clip_low, 1 + settings.clip_high)
-    loss = -torch.minimum(ratio * advantages, bounded * advantages)
-    if settings.dual_clip is not None:
-        loss = torch.minimum(loss, -settings.dual_clip * advantages).where(advantages < 0, loss)
-    return loss
+    return -torch.minimum(ratio * inputs.advantages, bounded * inputs.advantages)
 
 
 def cispo(inputs: LossInputs, settings: LossConfig) -> Tensor:
     """-clip(r).detach() A logp, so clipped tokens keep a gradient (MiniMax-M1, Chen et al. 2025, equation 4)."""
     bounded = _ratio(inputs, settings).clamp(1 - settings.clip_low, 1 + settings.clip_high)
     return -bounded.detach() * inputs.advantages * inputs.logp
-
-
-def sapo(inputs: LossInputs, settings: LossConfig) -> Tensor:
-    """-sigmoid(tau (r - 1)) (4 / tau) A, with ``tau_pos`` where A > 0, else ``tau_neg`` (SAPO, Gao et al. 2025).
-
-    Its slope in r is 4 p (1 - p) A with p the sigmoid: A at r = 1, falling smoothly to both sides.
-    """
-    tau = torch.full_like(inputs.advantages, settings.tau_neg).masked_fill(inputs.advantages > 0, settings.tau_pos)
-    return -torch.sigmoid(tau * (_ratio(inputs, settings) - 1)) * (4 / tau) * inputs.advantages
 
 
 def reinforce(inputs: LossInputs, settings: LossConfig) -> Tensor:
@@ -95,7 +104,6 @@ def reinforce(inputs: LossInputs, settings: LossConfig) -> Tensor:
 SURROGATES: dict[Surrogate, Callable[[LossInputs, LossConfig], Tensor]] = {
     "ppo": ppo,
     "cispo": cispo,
-    "sapo": sapo,
     "reinforce": reinforce,
 }
 """The losses by their names in ``loss.surrogate``. At ratio 1, the gradient of each is -A times the gradient of logp.
@@ -128,16 +136,6 @@ def tis_weight(old_logp: Tensor, sampler_logp: Tensor, cap: float) -> Tensor:
     return (old_logp - sampler_logp).detach().exp().clamp(max=cap)
 
 
-def astray_rows(old_logp: Tensor, sampler_logp: Tensor, completion_mask: Tensor, limit: float) -> Tensor:
-    """(B, 1) True for rows whose mean of old_logp - sampler_logp, in nats a token, is beyond +-``limit``.
-
-    That mean is the logarithm of the row's geometric mean ratio (``sequence`` in ``importance_ratio``).
-    """
-    log_ratio = (old_logp - sampler_logp).where(completion_mask, 0.0)
-    mean = log_ratio.sum(1, keepdim=True) / completion_mask.sum(1, keepdim=True).clamp(min=1)
-    return mean.abs() > limit
-
-
 def clipped(inputs: LossInputs, settings: LossConfig) -> Tensor:
     """(B, T) True for clipped tokens: under ``ppo`` they have no gradient, under ``cispo`` a bounded one.
 
@@ -149,27 +147,25 @@ def clipped(inputs: LossInputs, settings: LossConfig) -> Tensor:
     above, below = ratio > 1 + settings.clip_high, ratio < 1 - settings.clip_low
     if settings.surrogate == "cispo":
         return above | below
-    beyond = torch.zeros_like(above)
-    if settings.dual_clip is not None:
-        beyond = (advantages < 0) & (ratio > settings.dual_clip)
-    return (above & (advantages > 0)) | (below & (advantages < 0)) | beyond
+    return (above & (advantages > 0)) | (below & (advantages < 0))
 
 
 def kl_penalty(logp: Tensor, ref_logp: Tensor, estimator: KLEstimator) -> Tensor:
     """Per-token estimate of KL(policy || reference) for tokens sampled from the policy (Schulman 2020).
 
-    With d = ref_logp - logp: k1 = -d, unbiased, high variance; k2 = d^2 / 2, biased; k3 = exp(d) - d - 1, unbiased and
-    never negative: DeepSeekMath, equation 4. As a loss (Tang and Munos 2025), k2 has the gradient of KL(policy ||
-    reference) on average, k3 that of KL(reference || policy), and k1 none; k1 and k3 times the token's importance ratio
-    have that of KL(policy || reference), also for tokens sampled from the policy of ``old_logp`` (DeepSeek-V3.2 2025,
-    equation 7).
+    With d = ref_logp - logp: k2 = d^2 / 2, biased; k3 = exp(d) - d - 1, unbiased and never negative: DeepSeekMath,
+    equation 4. As a loss (Tang and Munos 2025), k2 has the gradient of KL(policy || reference) on average, and k3 that
+    of KL(reference || policy); k3 times the token's importance ratio has that of KL(policy || reference), also for
+    tokens sampled from the policy of ``old_logp`` (DeepSeek-V3.2 2025, equation 7).
+
+    In k3, d is at most ``MAX_LOG_RATIO`` in value, since exp(d) is infinite in float32 from 89 nats on; the gradient
+    there stays that of the bound, so the penalty still pulls back.
     """
     d = ref_logp - logp
-    if estimator == "k1":
-        return -d
     if estimator == "k2":
         return d.square() / 2
-    return torch.expm1(d) - d
+    excess = (d.detach() - MAX_LOG_RATIO).clamp(min=0.0)
+    return torch.expm1(d - excess) - d
 
 
 def aggregate(

@@ -9,7 +9,7 @@ import torch
 
 from grpo_env.errors import UsageError
 
-from .config import OptimizerConfig
+from .config.algorithm import BETA1, MIN_LR_RATIO, OptimizerConfig
 from .engine.policy import Policy
 
 
@@ -17,12 +17,11 @@ def make_optimizer(policy: Policy, config: OptimizerConfig) -> torch.optim.Optim
     """AdamW over the trained weights; ``update`` sets its learning rate at every step.
 
     ``adamw_8bit`` keeps moments in 8 bits (Dettmers et al. 2022), and ``paged_adamw_8bit`` in unified memory (Dettmers
-    et al. 2023, QLoRA). Raises ``UsageError`` if
-    bitsandbytes is missing, or for pages without CUDA.
+    et al. 2023, QLoRA). Raises ``UsageError`` if bitsandbytes is missing, or for pages without CUDA.
     """
     options: dict[str, Any] = {
         "lr": config.learning_rate,
-        "betas": (config.beta1, config.beta2),
+        "betas": (BETA1, config.beta2),
         "weight_decay": config.weight_decay,
     }
     if config.name == "adamw":
@@ -49,4 +48,4 @@ def learning_rate(config: OptimizerConfig, step: int, steps: int) -> float:
         return config.learning_rate
     progress = (step - warmup) / max(1, steps - warmup)
     cosine = (1 + math.cos(math.pi * progress)) / 2
-    return config.learning_rate * (config.min_lr_ratio + (1 - config.min_lr_ratio) * cosine)
+    return config.learning_rate * (MIN_LR_RATIO + (1 - MIN_LR_RATIO) * cosine)

@@ -4,35 +4,43 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from accelerate import Accelerator
 from accelerate.utils import gather_object
 
-from grpo_env.core import Example, Group, Score
+from grpo_env.core import Example, Group
+from grpo_env.environments.episode import EnvironmentClass
+from grpo_env.taskfile.schema import Split
+from grpo_env.taskfile.task import Task
 
 from .engine.policy import Policy
 from .engine.sampling.sampler import Rollout, sample
 from .episodes.sampling import sample_episodes
 from .group_scoring import BackgroundScorer, metric_value, scores_in_batches, scores_of
-from .prompts import Prompt
+from .shared_types import Prompt, ScoredRollout
 
 
-class ScoredRollout(NamedTuple):
-    """A completion of an example with its score.
+def task_examples(
+    task: Task, split: Split, limit: int | None = None, report: Callable[[str], None] = lambda line: None
+) -> list[Example]:
+    """``Task.examples``, whose prompts tell the model of the tools of the task's environment, if it has one."""
+    examples = task.examples(split, limit, report)
+    if task.spec.environment is None:
+        return examples
+    environment = EnvironmentClass.of_task(task)
+    environment.check_columns(examples)
+    if not environment.tools:
+        return examples
+    tools = {"tools": list(environment.tools)}
+    return [replace(e, chat_template_kwargs={**e.chat_template_kwargs, **tools}) for e in examples]
 
-    ``correct`` is the value of the part called ``metric``, the task's metric; ``None``: unscored. ``version`` is the
-    number of steps that the weights had learned when they sampled it.
-    """
 
-    example: Example
-    rollout: Rollout
-    score: Score
-    correct: float | None = None
-    task: str = ""
-    metric: str = ""
-    version: int = 0
+def make_prompts(task: Task, examples: Sequence[Example], step: int = 0) -> list[Prompt]:
+    """Examples of a task as prompts, with the verifier's scheduled weights at ``step``."""
+    verifier = task.verifier.at(step)
+    return [Prompt(task, verifier, example) for example in examples]
 
 
 @dataclass

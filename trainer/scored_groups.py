@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from .config import AdvantageConfig, TrainConfig
-from .error_correction import check_verdicts
+from .engine.policy import Policy
+from .shared_types import ScoredRollout
 from .step_tokens import step_tokens
-
-if TYPE_CHECKING:
-    from .engine.policy import Policy
-    from .extensions.step_values import StepValues
-    from .rollout import ScoredRollout
 
 
 class ValuedStep(NamedTuple):
@@ -34,8 +29,7 @@ class ValuedStep(NamedTuple):
 class ScoredGroups:
     """The scored completions of a step: B rows, of which every ``group_size`` adjacent ones answer the same prompt.
 
-    Tensors are on the CPU; rewards, values and weights are float64. They are 0 in rows without a score and, under
-    ``advantage.truncated: zero``, in truncated rows.
+    Tensors are on the CPU; rewards, values and weights are float64. They are 0 in rows without a score.
 
     Attributes:
         group_size: G; rows ``[p * G, (p + 1) * G)`` are one group.
@@ -43,7 +37,6 @@ class ScoredGroups:
         scored: (B,) bool, False where the reward is not known (unscored, or under ``advantage.reward: correct`` the
             metric); such rows are not part of the loss.
         metric: (B,) the task's metric.
-        metric_weights: (B,) its weight in the reward, 0 if it is not itself a part of the reward.
         truncated: (B,) bool, True for completions that reached ``sampling.max_new_tokens``.
         episode: (B,) bool, True for episodes of an environment, whose steps end with turns.
         sampled: (B, T) bool, True where a token was sampled; T tokens are those of the longest row. In an episode, the
@@ -56,8 +49,6 @@ class ScoredGroups:
             ``supervision: outcome``, unless ``advantage.function`` is set.
         step_tokens: (B, S) int64, index of the token that ends the step.
         step_mask: (B, S) bool, True where there is a step.
-        greedy_rewards: (B,) reward of the greedy completion of the row's prompt, NaN if it could not be scored;
-            ``None`` unless ``advantage.baseline`` is ``greedy``.
         step_baselines: (B, S) estimated values before the steps, of which ``step_rewards`` are then those after them;
             ``None`` unless ``step_values.use`` is ``advantages`` and they are estimated.
     """
@@ -66,7 +57,6 @@ class ScoredGroups:
     rewards: Tensor
     scored: Tensor
     metric: Tensor
-    metric_weights: Tensor
     truncated: Tensor
     episode: Tensor
     sampled: Tensor
@@ -77,7 +67,6 @@ class ScoredGroups:
     step_rewards: Tensor
     step_tokens: Tensor
     step_mask: Tensor
-    greedy_rewards: Tensor | None = None
     step_baselines: Tensor | None = None
 
 
@@ -85,48 +74,35 @@ def scored_groups(
     policy: Policy,
     rollouts: Sequence[ScoredRollout],
     config: TrainConfig,
-    greedy: Sequence[ScoredRollout] = (),
-    values: StepValues | None = None,
+    values: Sequence[Sequence[ValuedStep]] | None = None,
 ) -> ScoredGroups:
-    """The tensors of scored rollouts; arguments as in ``token_advantages``.
-
-    Raises ``RunError`` under ``advantage.error_correction`` if a metric is neither 0 nor 1.
-    """
+    """The tensors of scored rollouts; arguments as in ``token_advantages``."""
     settings = config.advantage
-    if settings.error_correction is not None:
-        check_verdicts(rollouts)
     rewards = [reward_of(row, settings) for row in rollouts]
-    truncated = torch.tensor([row.rollout.finish == "length" for row in rollouts])
-    # Factors of everything that adds up to rewards: 0 for truncated rows under ``truncated: zero``.
-    factors = (~truncated | (settings.truncated != "zero")).double()
     names, parts, weights = _part_values(rollouts)
-    if values is not None:  # of rewards that have the factors already
-        step_rewards, step_baselines, ends, step_mask = _padded_steps(values.rows)
-    else:
+    if values is None:
         with_steps = config.supervision != "outcome" or settings.function is not None  # to find their tokens takes time
-        steps = [_rewarded_steps(policy, row) if with_steps else [] for row in rollouts]
-        step_rewards, step_baselines, ends, step_mask = _padded_steps(steps)
-        step_rewards = step_rewards * factors[:, None]
-    by_difference = values is not None and config.step_values.use == "advantages"
+        values = [_rewarded_steps(policy, row) if with_steps else [] for row in rollouts]
+        by_difference = False
+    else:
+        by_difference = config.step_values.use == "advantages"
+    step_rewards, step_baselines, ends, step_mask = _padded_steps(values)
+    sampled = [torch.tensor(row.rollout.sampled, dtype=torch.bool) for row in rollouts]
     return ScoredGroups(
         group_size=config.group_size,
         rewards=_float64(reward or 0.0 for reward in rewards),
         scored=torch.tensor([reward is not None for reward in rewards]),
-        metric=_float64(row.correct or 0.0 for row in rollouts) * factors,
-        metric_weights=_float64(map(_metric_weight, rollouts)) * factors,
-        truncated=truncated,
+        metric=_float64(row.correct or 0.0 for row in rollouts),
+        truncated=torch.tensor([row.rollout.finish == "length" for row in rollouts]),
         episode=torch.tensor([row.rollout.spans is not None for row in rollouts]),
-        sampled=pad_sequence(
-            [torch.tensor(row.rollout.sampled, dtype=torch.bool) for row in rollouts], batch_first=True
-        ),
+        sampled=pad_sequence(sampled, batch_first=True),
         lengths=torch.tensor([len(row.rollout.ids) for row in rollouts]),
         part_names=names,
-        part_values=parts * factors[:, None],
+        part_values=parts,
         part_weights=weights,
         step_rewards=step_rewards,
         step_tokens=ends,
         step_mask=step_mask,
-        greedy_rewards=_greedy_rewards(greedy, config) if greedy else None,
         step_baselines=step_baselines if by_difference else None,
     )
 
@@ -137,23 +113,9 @@ def _float64(values: Iterable[float]) -> Tensor:
 
 def reward_of(row: ScoredRollout, settings: AdvantageConfig) -> float | None:
     """What the advantages compare: the reward, or whether the metric is 1; ``None`` if that is not known."""
-    reward = row.score.value
     if settings.reward == "correct":
-        reward = None if row.correct is None else float(row.correct >= 1)
-    if reward is not None and settings.truncated == "zero" and row.rollout.finish == "length":
-        return 0.0
-    return reward
-
-
-def _greedy_rewards(greedy: Sequence[ScoredRollout], config: TrainConfig) -> Tensor:
-    """(B,) the reward of each group's greedy completion, in every row of the group; NaN if it is not known."""
-    rewards = [reward_of(row, config.advantage) for row in greedy]
-    return _float64(math.nan if reward is None else reward for reward in rewards).repeat_interleave(config.group_size)
-
-
-def _metric_weight(row: ScoredRollout) -> float:
-    """The weight of the metric in the reward, 0 if it is not itself a part of it."""
-    return next((part.weight for part in row.score.parts if part.name == row.metric), 0.0)
+        return None if row.correct is None else float(row.correct >= 1)
+    return row.score.value
 
 
 def _part_values(rollouts: Sequence[ScoredRollout]) -> tuple[tuple[str, ...], Tensor, Tensor]:

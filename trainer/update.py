@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from typing import TypeVar
 
 import torch
+from accelerate.utils.memory import clear_device_cache
 from torch import Tensor
 from transformers.modeling_layers import GradientCheckpointingLayer
 
-from grpo_env.errors import RunError
+from grpo_env.errors import RunError, memory_ran_out
 
 from .batch import Batch, MicroBatch
 from .config import TrainConfig
+from .engine.logprobs import Entropy
 from .engine.policy import Policy
-from .engine.sharding import optimizer_step
-from .loss_sums import LossSums, UpdateStats
+from .engine.sharding import is_sharded, optimizer_step
 from .losses import (
     LossInputs,
     aggregate,
-    astray_rows,
     clipped,
     denominators,
     importance_ratio,
@@ -28,8 +32,26 @@ from .losses import (
     loss_function,
     tis_weight,
 )
-from .oom import with_oom_retry
 from .optimizer import learning_rate
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class UpdateStats:
+    """Statistics of the updates on a step's mini-batches: the means of their losses and gradient norms, and means over
+    the tokens that went through the model, NaN if there were none.
+
+    ``rollout_logprob_gap`` is the mean absolute difference, in nats, between the log-probabilities under the weights
+    before the step and those of the sampler: the effect of rounding, or of another engine, on the same weights.
+    """
+
+    loss: float
+    grad_norm: float
+    entropy: float
+    kl: float
+    clip_fraction: float
+    rollout_logprob_gap: float
 
 
 def update(
@@ -48,38 +70,54 @@ def update(
     for batch in batches[1:]:  # whose own first update comes after the weights have changed
         add_old_logp(policy, batch, config.sampling.temperature)
     for _ in range(config.optimizer.updates_per_step):
-        sums, norms = LossSums(), list[float]()
+        sums, norms = torch.zeros(len(SUMS), dtype=torch.float64), list[float]()
         for batch in batches:
             batch_sums, norm = _update_once(policy, optimizer, batch, config, step)
-            sums = sums + batch_sums
+            sums += batch_sums
             norms.append(norm)
-    return sums.stats(norms)
+    loss, *per_token, tokens = sums.tolist()
+    means = [value / (tokens or math.nan) for value in per_token]
+    return UpdateStats(loss / len(norms), sum(norms) / len(norms), *means)
 
 
 def add_old_logp(policy: Policy, batch: Batch, temperature: float) -> None:
     """Set ``old_logp`` of all micro-batches, under the current weights."""
 
     def compute() -> None:
-        with torch.no_grad():
-            for micro in batch.micro_batches:
-                micro.old_logp, _ = micro.logp(policy, temperature)
+        for micro in batch.micro_batches:
+            micro.old_logp, _ = micro.logp(policy, temperature)
 
-    with_oom_retry(policy, batch, compute)
+    with torch.no_grad():
+        with_oom_retry(policy, batch, compute)
+
+
+def add_reference_logp(
+    policy: Policy, reference: Mapping[str, Tensor], batches: Sequence[Batch], temperature: float
+) -> None:
+    """Set ``ref_logp`` of all micro-batches. ``reference``: the reference model's values of the trained weights."""
+
+    def compute(batch: Batch) -> None:
+        for micro in batch.micro_batches:
+            micro.ref_logp, _ = micro.logp(policy, temperature)
+
+    with torch.no_grad(), policy.swapped_weights(reference):
+        for batch in batches:
+            with_oom_retry(policy, batch, partial(compute, batch))
 
 
 def _update_once(
     policy: Policy, optimizer: torch.optim.Optimizer, batch: Batch, config: TrainConfig, step: int
-) -> tuple[LossSums, float]:
-    """One update on a mini-batch; returns the sums over all processes and the gradient's norm."""
+) -> tuple[Tensor, float]:
+    """One update on a mini-batch; returns the ``SUMS`` over all processes and the gradient's norm."""
     aggregation, max_new_tokens = config.loss.aggregation, config.sampling.max_new_tokens
     denominator = max(1.0, denominators(batch.lengths, batch.completions, aggregation, max_new_tokens))
     sums = with_oom_retry(policy, batch, lambda: compute_gradient(policy, optimizer, batch, config, denominator))
-    sums = sums.over_processes(policy)
-    finite = math.isfinite(sums.loss)
-    grad_norm = optimizer_step(policy, optimizer, config.optimizer.max_grad_norm) if finite else math.nan
+    sums = policy.accelerator.reduce(sums.float().to(policy.device), "sum").cpu().double()
+    loss = float(sums[0])
+    grad_norm = optimizer_step(policy, optimizer, config.optimizer.max_grad_norm) if math.isfinite(loss) else math.nan
     if not math.isfinite(grad_norm):
         raise RunError(
-            f"step {step}: the loss ({sums.loss:g}) or its gradient (norm {grad_norm:g}) is not finite; the "
+            f"step {step}: the loss ({loss:g}) or its gradient (norm {grad_norm:g}) is not finite; the "
             "weights were left as they were. Try a lower optimizer.learning_rate (now "
             f"{config.optimizer.learning_rate:g}) or engine.precision=fp32"
         )
@@ -88,42 +126,44 @@ def _update_once(
 
 def compute_gradient(
     policy: Policy, optimizer: torch.optim.Optimizer, batch: Batch, config: TrainConfig, denominator: float
-) -> LossSums:
-    """Set the weights' gradient to that of this process's micro-batches; returns the sums over their tokens."""
+) -> Tensor:
+    """Set the weights' gradient to that of this process's micro-batches; returns the ``SUMS`` over their tokens."""
     optimizer.zero_grad()
-    sums = LossSums()
+    sums = torch.zeros(len(SUMS), dtype=torch.float64)
+    entropy_for: Entropy = "gradient" if config.loss.entropy_coef else "value"  # the metric needs the value
     with _recomputing_activations(policy, config.engine.gradient_checkpointing):
         for micro in batch.micro_batches:
-            logp, entropy = micro.logp(policy, config.sampling.temperature, config.loss.entropy_coef != 0)
+            logp, entropy = micro.logp(policy, config.sampling.temperature, entropy_for)
             if micro.old_logp is None:  # in the first update the weights are those before the step
                 micro.old_logp = logp.detach()
-            policy.accelerator.backward(micro_batch_loss(micro, logp, entropy, config, denominator, sums))
+            loss, micro_sums = micro_batch_loss(micro, logp, entropy, config, denominator)
+            policy.accelerator.backward(loss)
+            sums += micro_sums
     return sums
 
 
+SUMS = ("loss", "entropy", "kl", "clip_fraction", "rollout_logprob_gap", "tokens")
+"""What is summed over tokens; the loss is divided by the mini-batch's denominator already."""
+
+
 def micro_batch_loss(
-    micro: MicroBatch, logp: Tensor, entropy: Tensor, config: TrainConfig, denominator: float, sums: LossSums
-) -> Tensor:
-    """The micro-batch's part of the loss. Adds its statistics to ``sums``.
+    micro: MicroBatch, logp: Tensor, entropy: Tensor, config: TrainConfig, denominator: float
+) -> tuple[Tensor, Tensor]:
+    """The micro-batch's part of the loss, and its ``SUMS``, in float64 on the CPU.
 
     Args:
         micro: with ``old_logp`` and, for a KL penalty, ``ref_logp``.
         logp: (rows, T) log-probabilities under the policy, as of ``completion_logp``; and so is ``entropy``.
         config: loss and KL settings.
         denominator: of the whole mini-batch, see ``denominators``.
-        sums: statistics to add to.
     """
     assert micro.old_logp is not None
-    loss_config, mask = config.loss, micro.sampled
+    settings, mask = config.loss, micro.sampled
     inputs = LossInputs(logp, micro.old_logp, micro.sampler_logp, micro.ref_logp, micro.advantages, mask, entropy)
-    per_token = loss_function(loss_config)(inputs)
-    if loss_config.tis_cap is not None:
-        per_token = per_token * tis_weight(micro.old_logp, micro.sampler_logp, loss_config.tis_cap)
-    astray = torch.zeros_like(mask[:, :1])
-    if loss_config.max_row_gap is not None:
-        astray = astray_rows(micro.old_logp, micro.sampler_logp, mask, loss_config.max_row_gap)
-        per_token = per_token.masked_fill(astray, 0.0)
-    per_token = per_token - loss_config.entropy_coef * entropy
+    per_token = loss_function(settings)(inputs)
+    if settings.tis_cap is not None:
+        per_token = per_token * tis_weight(micro.old_logp, micro.sampler_logp, settings.tis_cap)
+    per_token = per_token - settings.entropy_coef * entropy
     kl = torch.zeros_like(per_token)
     if micro.ref_logp is not None:
         kl = kl_penalty(logp, micro.ref_logp, config.kl.estimator)
@@ -131,19 +171,47 @@ def micro_batch_loss(
         if config.kl.bias_correction:
             penalty = importance_ratio(logp, micro.old_logp, mask, "token") * kl  # whatever the policy loss has
         per_token = per_token + config.kl.coef * penalty
-    loss = aggregate(per_token, mask, loss_config.aggregation, denominator, micro.lengths)
+    loss = aggregate(per_token, mask, settings.aggregation, denominator, micro.lengths)
     with torch.no_grad():
-        is_clipped = clipped(inputs, loss_config) & mask
-        sums.add(
-            loss=loss,
-            entropy=entropy.sum(),
-            kl=kl.where(mask, 0.0).sum(),
-            clipped=is_clipped.sum(),
-            logprob_gap=(micro.old_logp - micro.sampler_logp).abs().sum(),  # both are 0 where no token was sampled
-            astray=(astray & mask).sum(),
-            tokens=mask.sum(),
-        )
-    return loss
+        gap = (micro.old_logp - micro.sampler_logp).abs().sum()  # both are 0 where no token was sampled
+        is_clipped = clipped(inputs, settings) & mask
+        sums = loss, entropy.sum(), kl.where(mask, 0.0).sum(), is_clipped.sum(), gap, mask.sum()
+        return loss, torch.stack([value.float() for value in sums]).cpu().double()
+
+
+def with_oom_retry(policy: Policy, batch: Batch, work: Callable[[], T]) -> T:
+    """The result of ``work``, which is repeated with every micro-batch of the batch halved whenever memory runs out.
+
+    ``batch.reduced_tokens`` is then the size of the largest half, less than ``engine.micro_batch_tokens``: rows that
+    were alone, because they are larger than that, do not count. Raises ``RunError`` if single completions are too
+    large, or if the weights are sharded: processes must make the same number of passes, so one of them cannot halve
+    its own.
+    """
+    while True:
+        try:
+            return work()
+        except (MemoryError, RuntimeError) as error:
+            if not memory_ran_out(error):
+                raise
+            alone = all(len(micro.prompts) == 1 for micro in batch.micro_batches)
+            if alone or is_sharded(policy):
+                raise RunError(_advice(policy, batch, alone)) from error
+        # Outside the except block, whose exception keeps the tensors of the failed attempt alive.
+        clear_device_cache(garbage_collection=True)
+        parts = [micro.halves() for micro in batch.micro_batches]
+        batch.micro_batches = list(chain.from_iterable(parts))
+        halves = (half for pair in parts if len(pair) > 1 for half in pair)
+        batch.reduced_tokens = max(half.positions(shared=policy.shares_prompts) for half in halves)
+
+
+def _advice(policy: Policy, batch: Batch, alone: bool) -> str:
+    largest = max(micro.positions(shared=policy.shares_prompts) for micro in batch.micro_batches)
+    size = "one completion" if alone else f"micro-batches of {largest} token positions"
+    smaller = "" if alone else f"engine.micro_batch_tokens={largest // 2}, "
+    return (
+        f"process {policy.accelerator.process_index}: out of memory with {size} at a time; try {smaller}"
+        "engine.gradient_checkpointing=true, engine.precision=bf16 or a lower sampling.max_new_tokens"
+    )
 
 
 @contextmanager

@@ -57,13 +57,9 @@ class Variant(NamedTuple):
 
 
 VARIANTS = {
-    "no CUDA graphs": Variant(patches={"run.setup.with_cuda_graphs": lambda policy: policy}),
-    "ended rows dropped at every half": Variant(patches={"engine.fast.cuda_graph.RECORDING_BYTES": 0}),
-    "compiled": Variant({"engine.compile": True}),
     "padded attention": Variant(patches={"run.setup.with_varlen_attention": lambda policy: policy}),
     "prompts not shared in the loss": Variant({"engine.share_prompts": False}),
     "2^29 logits at once": Variant(patches={"engine.logprobs.CUDA_CHUNK": 2**29}),
-    "adamw_bf16": Variant({"optimizer.name": "adamw_bf16", "engine.precision": "bf16"}),
 }
 
 
@@ -75,16 +71,15 @@ def measurements(setup: Setup) -> list[Measurement]:
     real = partial(_work, setup, setup.model)
     random = partial(_work, setup, "random")
     rows = [Measurement("fast/ceilings", partial(ceilings, setup), 60)]
-    samplers = ("CUDA graphs", "generate", "continuous batching", "ours")
+    samplers = ("ours", "generate")
     for name, work, shape, needs in (("real", real, small, ("model",)), ("1.5B", random, large, ())):
-        for sampler in samplers[: 3 if name == "1.5B" else None]:
+        for sampler in samplers:
             run = partial(decode, setup, work(shape), sampler)
             rows.append(Measurement(f"fast/decoding/{name}/{sampler}", run, 150, needs))
-        for side, limit, options in (("ours", 150, {}), ("trl", 240, {}), ("trl", 240, CONTINUOUS_BATCHING)):
-            label = f"{side}, continuous batching" if options else side
-            run = partial(step, setup, side, work(shape, trl=options))
+        for side, limit in (("ours", 150), ("trl", 240)):
+            run = partial(step, setup, side, work(shape))
             also = ("trl",) if side == "trl" else ()
-            rows.append(Measurement(f"fast/step/{name}/{label}", run, limit, needs + also))
+            rows.append(Measurement(f"fast/step/{name}/{side}", run, limit, needs + also))
         run = partial(profile, setup, work(shape._replace(tokens=min(shape.tokens, 128))), name)
         rows.append(Measurement(f"fast/profile/{name}", run, 150, needs))
     quarter = small._replace(prompts=max(2, small.prompts // 4))
@@ -94,9 +89,6 @@ def measurements(setup: Setup) -> list[Measurement]:
     for side, needs in (("ours", ("model",)), ("trl", ("model", "trl"))):
         rows.append(Measurement(f"fast/step/long/{side}", partial(step, setup, side, real(long)), 300, needs))
     return rows
-
-
-CONTINUOUS_BATCHING = {"use_transformers_continuous_batching": True}
 
 
 def _work(

@@ -15,7 +15,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr
 from dataclasses import replace
@@ -42,14 +41,11 @@ TRAININGS: dict[str, dict[str, Any]] = {
     "bfloat16": {"engine.precision": "bf16"},
     "prompts not shared": {"engine.share_prompts": False},
     "gradient checkpointing": {"engine.gradient_checkpointing": True},
-    "compiled": {"engine.precision": "bf16", "engine.compile": True},
     "KL penalty, two updates": {"kl.coef": 0.04, "optimizer.updates_per_step": 2},
     "process supervision": {"supervision": "both"},
     "values of steps by rollouts": {"supervision": "process", "step_values.rollouts": 2},
-    "adamw_bf16": {"optimizer.name": "adamw_bf16", "engine.precision": "bf16"},
     "adamw_8bit": {"optimizer.name": "adamw_8bit"},
     "LoRA": {"lora.rank": 8},
-    "transformers' sampling": {"sampling.engine": "transformers"},
     "vLLM": {"sampling.engine": "vllm"},
 }
 NEEDS = {"adamw_8bit": ("bitsandbytes",), "LoRA": ("peft",), "vLLM": ("vllm",)}
@@ -73,7 +69,6 @@ def measurements(setup: Setup) -> list[Measurement]:
         Measurement("works/resume", partial(resume, setup), 120),
         Measurement("works/out of memory/sampling", partial(out_of_memory, setup, "sampling"), 120),
         Measurement("works/out of memory/loss", partial(out_of_memory, setup, "loss"), 120),
-        Measurement("works/another thread on the device", partial(another_thread, setup), 120),
         Measurement("works/torchrun", partial(launched, setup), 150),
     ]
     return rows
@@ -158,16 +153,14 @@ def decoding(setup: Setup, model: str, precision: str) -> dict[str, Any]:
 
     from grpo_env.taskfile.task import load_task
     from grpo_env.trainer.engine.decoder import Decoder, FusedDecoder
-    from grpo_env.trainer.engine.fast.cuda_graph import CudaGraphDecoder
-    from grpo_env.trainer.engine.sampling.own import with_cuda_graphs
     from grpo_env.trainer.engine.sampling.sampler import sample
 
     task, reference = load_task("arithmetic"), load(setup, model, "fp32", "cpu")
     policy = load(setup, model, precision, setup.device)
     prompts = [policy.prompt_ids(example, task.format) for example in task.examples("train", 4)]
-    rows, recorded = {}, with_cuda_graphs(policy)
-    result: dict[str, Any] = {"uses CUDA graphs": recorded.uses_cuda_graphs}
-    for kind in (Decoder, FusedDecoder, CudaGraphDecoder):
+    rows: dict[str, Any] = {}
+    result: dict[str, Any] = {}
+    for kind in (Decoder, FusedDecoder):
         with patch(f"{OWN}.decoder_for", lambda _, kind=kind: kind):
             rollouts = sample(policy, prompts, 4, max_new_tokens=12 if setup.tiny else 48, temperature=1.0)
         gaps = torch.cat([(logps(reference, rollout) - torch.tensor(rollout.logps)).abs() for rollout in rollouts])
@@ -177,9 +170,7 @@ def decoding(setup: Setup, model: str, precision: str) -> dict[str, Any]:
     for name, ids in rows.items():
         result[name]["rows as plain"] = sum(a == b for a, b in zip(ids, plain, strict=True)) / len(plain)
     close = [(result[name]["mean gap"] < LOGP[precision], f"{name} samples from another distribution") for name in rows]
-    refusal = recorded.refusals.get("uses_cuda_graphs", "")
-    takes_graphs = setup.device == "cpu" or recorded.uses_cuda_graphs
-    return check(result, (takes_graphs, f"the run would not use CUDA graphs: {refusal}"), *close)
+    return check(result, *close)
 
 
 def logps(policy: Any, rollout: Any) -> torch.Tensor:
@@ -201,8 +192,7 @@ def gradient(setup: Setup, model: str, precision: str) -> dict[str, Any]:
     from grpo_env.trainer.batch import pack_batches
     from grpo_env.trainer.config import TrainConfig
     from grpo_env.trainer.optimizer import make_optimizer
-    from grpo_env.trainer.prompts import make_prompts
-    from grpo_env.trainer.rollout import sample_rollouts, score_rollouts
+    from grpo_env.trainer.rollout import make_prompts, sample_rollouts, score_rollouts
     from grpo_env.trainer.update import compute_gradient
 
     task = load_task("arithmetic", REPETITION)
@@ -368,46 +358,6 @@ def limited_memory(setup: Setup, part: str) -> Iterator[None]:
 
     with patch(name, limited):
         yield
-
-
-def another_thread(setup: Setup) -> dict[str, Any]:
-    """Sampling with CUDA graphs while another thread uses the device, as a reward model in a scorer's thread may.
-
-    The thread draws no random numbers: torch's own generator of the device refuses other threads during a recording.
-    """
-    import torch
-
-    from grpo_env.taskfile.task import load_task
-    from grpo_env.trainer.engine.sampling.sampler import sample
-
-    task, policy = load_task("arithmetic"), load(setup, "bundled", "fp32", setup.device)
-    policy = replace(policy, uses_cuda_graphs=True)
-    prompts = [policy.prompt_ids(example, task.format) for example in task.examples("train", 4)]
-
-    def rows() -> list[list[int]]:
-        return [row.ids for row in sample(policy, prompts, 4, max_new_tokens=24, temperature=1.0)]
-
-    expected, stop, rounds, errors = rows(), threading.Event(), [0], []
-
-    def work() -> None:
-        try:
-            while not stop.is_set():
-                size = 64 + 64 * (rounds[0] % 16)  # always other sizes, so that memory is allocated anew
-                square = torch.ones(size, size, device=setup.device)
-                (square @ square).sum().item()
-                rounds[0] += 1
-        except RuntimeError as error:
-            errors.append(str(error).split("\n")[0])
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    try:
-        got = [rows() for _ in range(2 if setup.tiny else 10)]
-    finally:
-        stop.set()
-        thread.join()
-    result = {"rounds of the thread": rounds[0], "errors of the thread": errors}
-    return check(result, (not errors, "the thread failed"), (all(each == expected for each in got), "other samples"))
 
 
 def launched(setup: Setup) -> dict[str, Any]:

@@ -44,13 +44,13 @@ def package(module: str) -> str:
     return BASE
 
 
-def imports(module: str, path: Path, known: dict[str, Path]) -> Iterator[str]:
-    """The modules of ours that a module imports, relative imports resolved."""
+def imports(module: str, path: Path, known: dict[str, Path], for_types: bool = False) -> Iterator[str]:
+    """The modules of ours that a module imports, relative imports resolved; also ``for_types`` on request."""
     here = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
 
     def visit(node: ast.AST) -> Iterator[ast.ImportFrom]:
         for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+            if not for_types and isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
                 continue
             if isinstance(child, ast.ImportFrom):
                 yield child

@@ -43,7 +43,7 @@ def record() -> tuple[list[str], list[Turn]]:
     from grpo_env.trainer.advantages import token_advantages
     from grpo_env.trainer.config import TrainConfig
     from grpo_env.trainer.engine.policy import load_policy
-    from grpo_env.trainer.prompts import PromptSampler, sample_prompts
+    from grpo_env.trainer.extensions.prompt_sampler import PromptSampler, sample_prompts
     from grpo_env.trainer.rollout import sample_rollouts, score_rollouts
 
     task = load_task("till")

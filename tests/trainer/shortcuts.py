@@ -16,13 +16,11 @@ from grpo_env.trainer.batch import Batch, MicroBatch, pack_batches
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.micro_batch_size import default_tokens
 from grpo_env.trainer.engine.policy import Policy
-from grpo_env.trainer.loss_sums import LossSums, UpdateStats
 from grpo_env.trainer.optimizer import make_optimizer
-from grpo_env.trainer.prompts import Prompt
-from grpo_env.trainer.reference_model import add_reference_logp
-from grpo_env.trainer.rollout import ScoredRollout, sample_rollouts, score_rollouts
+from grpo_env.trainer.rollout import sample_rollouts, score_rollouts
 from grpo_env.trainer.scored_groups import ScoredGroups
-from grpo_env.trainer.update import micro_batch_loss, update
+from grpo_env.trainer.shared_types import Prompt, ScoredRollout
+from grpo_env.trainer.update import SUMS, UpdateStats, add_reference_logp, micro_batch_loss, update
 
 
 def with_settings(config: TrainConfig, **changes: Any) -> TrainConfig:
@@ -47,7 +45,6 @@ def groups_of(
     known = torch.ones(rows, dtype=torch.bool) if scored is None else torch.as_tensor(scored)
     given: dict[str, Any] = {
         "metric": values,
-        "metric_weights": known.double(),
         "truncated": torch.ones(rows, dtype=torch.bool),
         "episode": torch.zeros(rows, dtype=torch.bool),
         "sampled": torch.ones(rows, length, dtype=torch.bool),
@@ -82,13 +79,13 @@ def mini_batches(policy: Policy, rollouts: Sequence[ScoredRollout], config: Trai
 
 def loss_of(
     policy: Policy, micro: MicroBatch, config: TrainConfig, denominator: float = 1.0
-) -> tuple[Tensor, LossSums]:
+) -> tuple[Tensor, dict[str, float]]:
     """The loss of a micro-batch and its statistics. The first call sets ``old_logp``."""
-    logp, entropy = micro.logp(policy, config.sampling.temperature, config.loss.entropy_coef != 0)
+    logp, entropy = micro.logp(policy, config.sampling.temperature, "gradient" if config.loss.entropy_coef else "value")
     if micro.old_logp is None:
         micro.old_logp = logp.detach()
-    sums = LossSums()
-    return micro_batch_loss(micro, logp, entropy, config, denominator, sums), sums
+    loss, sums = micro_batch_loss(micro, logp, entropy, config, denominator)
+    return loss, dict(zip(SUMS, sums.tolist(), strict=True))
 
 
 def one_step(

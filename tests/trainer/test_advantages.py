@@ -12,13 +12,17 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import Tensor
 
 from grpo_env.core import Example, Score, StepScore
-from grpo_env.trainer.advantages import decoupled_advantages, outcome_advantages, step_advantages, token_advantages
+from grpo_env.trainer.advantages import (
+    outcome_advantages,
+    phantom_gradient,
+    step_advantages,
+    token_advantages,
+)
 from grpo_env.trainer.config import AdvantageConfig, TrainConfig
 from grpo_env.trainer.engine.sampling.sampler import Rollout
-from grpo_env.trainer.rollout import ScoredRollout
+from grpo_env.trainer.shared_types import ScoredRollout
 
 from .shortcuts import groups_of
 
@@ -31,6 +35,14 @@ def outcome(
 
 def close(actual, expected, tolerance: float = 1e-4) -> None:
     assert actual == pytest.approx(expected, abs=tolerance)
+
+
+def test_phantom_gradient_is_the_share_of_groups_without_a_right_completion() -> None:
+    """By hand: |A| sums to 2 x .5 in the first group, which is wrong throughout, and to 3 x 1 in the second."""
+    rows = [SimpleNamespace(correct=correct) for correct in (0.0, 0.0, 1.0, None)]
+    advantages = torch.tensor([[0.5, 0.0], [-0.5, 0.0], [1.0, 1.0], [-1.0, 0.0]])
+    assert phantom_gradient(rows, advantages, 2) == 0.25
+    assert math.isnan(phantom_gradient(rows, torch.zeros(4, 2), 2))
 
 
 # Worked by hand: mean 0.35, variance 0.1125 over four, standard deviation 0.3354.
@@ -211,7 +223,6 @@ def test_process_against_plain_python(steps: list[list[tuple[int, float]]]) -> N
     [
         ("sum", [0.9, 0.9, -0.1, 0.0], [-0.9, -0.3, -0.3, -0.3]),
         ("mean", [0.45, 0.45, -0.1, 0.0], [-0.45, -0.3, -0.3, -0.3]),
-        ("min", [-0.1, -0.1, -0.1, 0.0], [-0.6, -0.3, -0.3, -0.3]),
     ],
 )
 def test_process_credit_by_hand(credit: str, first: list[float], second: list[float]) -> None:
@@ -227,16 +238,15 @@ def test_process_credit_by_hand(credit: str, first: list[float], second: list[fl
         min_size=3,
         max_size=3,
     ),
-    st.sampled_from(["mean", "min"]),
 )
-def test_process_credit_against_plain_python(steps: list[list[tuple[int, float]]], credit: str) -> None:
-    advantages = process(steps, 6, scale="none", step_credit=credit)
+def test_process_credit_against_plain_python(steps: list[list[tuple[int, float]]]) -> None:
+    advantages = process(steps, 6, scale="none", step_credit="mean")
     pool = [reward for row in steps for _, reward in row]
     equal = len(set(pool)) < 2
     for row, pairs in enumerate(steps):
         for token in range(6):
             later = [0.0 if equal else reward - fmean(pool) for end, reward in pairs if end >= token]
-            expected = {"mean": fmean, "min": min}[credit](later) if later else 0.0
+            expected = fmean(later) if later else 0.0
             assert advantages[row][token] == pytest.approx(expected, abs=1e-5)
 
 
@@ -248,49 +258,6 @@ def test_padding_with_average_steps_raises_the_sum_but_not_the_mean() -> None:
     by_mean = process([short, padded, wrong], 10, scale="none", step_credit="mean")
     assert by_sum[1][0] > 5 * by_sum[0][0] > 0
     assert by_mean[1][0] == pytest.approx(by_mean[0][0])
-
-
-def decoupled(parts: Tensor, weights: Tensor, group_size: int, scored: list[bool] | None = None, **how) -> Tensor:
-    groups = groups_of(parts.sum(1), group_size, scored=scored, part_values=parts.double(), part_weights=weights)
-    return decoupled_advantages(groups, AdvantageConfig(normalize="parts", **how))
-
-
-def test_decoupled_advantages_by_hand() -> None:
-    """GDPO: two parts, group of two and of two, population std: each part is -1 and 1 or, being equal, 0 and 0."""
-    parts = torch.tensor([[0.0, 5.0], [1.0, 5.0], [0.0, 0.0], [1.0, 100.0]])
-    weights = torch.tensor([[2.0, 1.0]] * 4)
-    # Sums -2, 2, -3, 3: mean 0, population deviation sqrt(6.5).
-    expected = [value / math.sqrt(6.5) for value in (-2.0, 2.0, -3.0, 3.0)]
-    close(decoupled(parts, weights, 2, std="population").tolist(), expected, 1e-12)
-
-
-def test_decoupled_advantages_differ_for_equal_totals_of_different_parts() -> None:
-    parts = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [0.0, 1.0]])
-    total, apart = outcome(parts.sum(1).tolist()), decoupled(parts, torch.ones(4, 2), 4)
-    assert total[0] == total[1]
-    # Deviations 1/2 and 1/sqrt(3): 1.5 - 0.866 and -0.5 + 0.866, over the sums' deviation 0.9194.
-    close(apart[:2].tolist(), [0.6896, 0.3981])
-
-
-def test_decoupled_advantages_leave_unscored_rows_out() -> None:
-    parts = torch.tensor([[0.0, 1.0], [1.0, 3.0], [9.0, 9.0], [0.5, 1.0]])
-    scored = [True, True, False, True]
-    advantages = decoupled(parts, torch.ones(4, 2), 4, scored)
-    alone = decoupled(parts[[0, 1, 3]], torch.ones(3, 2), 3)
-    assert advantages[2] == 0
-    close(advantages[[0, 1, 3]].tolist(), alone.tolist(), 1e-12)
-    assert decoupled(torch.ones(4, 2), torch.ones(4, 2), 2, scored).tolist() == [0.0] * 4
-
-
-def test_decoupled_advantages_of_uniform_groups_are_exactly_zero() -> None:
-    # The first group varies, the second is uniform, and in the third the two parts cancel out.
-    groups = [[0.1, 1.0], [0.7, 0.0], [0.3, 1.0]], [[1.0, 1.0]] * 3, [[0.0, 0.5], [0.2, 0.3], [0.4, 0.1]]
-    parts = torch.tensor(groups, dtype=torch.float64).flatten(0, 1)
-    advantages = decoupled(parts, torch.ones(9, 2), 3)
-    assert advantages[3:].tolist() == [0.0] * 6
-    # By hand: means 1.1/3 and 2/3, deviations 0.305505 and 0.577350; the deviation of the nine sums is 0.165965.
-    sums = [-0.872872 + 0.577350, 1.091089 - 1.154701, -0.218218 + 0.577350]
-    close(advantages[:3].tolist(), [value / 0.165965 for value in sums])
 
 
 # Steps of the first answer: 0.2, 0.9, so 1.1 and 0.9 are still to come; of the second: -0.1, 0.4, so 0.3 and 0.4.

@@ -12,7 +12,7 @@ from transformers import AutoModelForCausalLM
 from grpo_env.errors import RunError, UsageError
 from grpo_env.trainer.advantages import advantage_function
 from grpo_env.trainer.config import TrainConfig, with_located_code
-from grpo_env.trainer.custom import try_functions
+from grpo_env.trainer.extensions.try_functions import try_functions
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.losses import LossInputs, loss_function
 from grpo_env.trainer.scored_groups import ScoredGroups
@@ -40,34 +40,51 @@ def weights(model: Path) -> dict[str, torch.Tensor]:
     return dict(AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32).state_dict())
 
 
-def test_the_loss_of_the_page_is_cispo(page_folder: Path, make_task) -> None:
-    own = {"loss.function": str(page_folder / "my_loss.py:bounded_weight")}
+def test_an_own_loss_trains_as_the_built_in_one_that_it_writes_out(tmp_path: Path, make_task) -> None:
+    source = """
+def f(inputs):
+    return -(inputs.logp - inputs.old_logp).exp().clamp(max=5).detach() * inputs.advantages * inputs.logp
+"""
+    (tmp_path / "own.py").write_text(source)
+    own = {"loss.function": str(tmp_path / "own.py:f")}
     built_in = {"loss.surrogate": "cispo", "loss.clip_low": 1.0, "loss.clip_high": 4.0}
     trained = []
     for name, settings in (("own", own), ("built-in", built_in)):
         task = make_task({"test_ascii": {"weight": 1.0}}, **FEW, **settings)
-        trained.append(weights(train(task, run_dir=page_folder / name).run_dir / "model"))
+        trained.append(weights(train(task, run_dir=tmp_path / name).run_dir / "model"))
     before = weights(Path(task.defaults["model"]))
     torch.testing.assert_close(trained[0], trained[1], atol=1e-6, rtol=1e-5)
     assert any((trained[0][name] - before[name]).abs().max() > 1e-3 for name in before)
 
 
-def test_the_advantages_of_the_page_by_hand(page_folder: Path, make_task) -> None:
-    """Groups 0, 1, 5 and 2, (unscored), 4: medians 1 and, of an even number, the lower 2."""
-    config = TrainConfig.from_mapping(
-        with_located_code({"advantage.function": "my_advantages.py:median_baseline", "group_size": 3}, page_folder)
-    )
-    scored = torch.tensor([True, True, True, True, False, True])
-    advantages = advantage_function(config)(groups_of([0.0, 1.0, 5.0, 2.0, 0.0, 4.0], 3, scored))
-    assert advantages.tolist() == [-1.0, 0.0, 4.0, 0.0, 0.0, 2.0]
+def test_the_loss_of_the_page_by_hand(page_folder: Path) -> None:
+    """SAPO. A = 1, tau 1: sigmoid(0.5) x 4 = 2.48984; A = -2, tau 1.05: sigmoid(-.525) x 4 / 1.05 x 2 = 2.83187."""
+    config = TrainConfig.from_mapping(with_located_code({"loss.function": "my_loss.py:sapo"}, page_folder))
+    logp = torch.tensor([[1.5, 0.5, 1.0, 1.0]]).log().requires_grad_()
+    advantages, zeros = torch.tensor([[1.0, -2.0, 1.0, -1.0]]), torch.zeros(1, 4)
+    inputs = LossInputs(logp, zeros, zeros, None, advantages, torch.ones(1, 4, dtype=torch.bool), zeros)
+    loss = loss_function(config.loss)(inputs)
+    assert loss.tolist()[0] == pytest.approx([-2.48984, 2.83187, -2.0, 2 / 1.05], abs=1e-5)
+    (gradient,) = torch.autograd.grad(loss.sum(), logp)
+    assert gradient[0, 2:].tolist() == pytest.approx([-1.0, 1.0])  # at ratio 1 that of every other loss
 
-    task = make_task({"test_ascii": {"weight": 1.0}}, **FEW, **{"advantage.function": config.advantage.function})
-    run = train(task, run_dir=page_folder / "run").run_dir
-    rows = read_samples(run)
-    first = [row for row in rows if row["step"] == 0][:4]
-    values = sorted(row["total"] for row in first)
-    expected = [row["total"] - values[1] for row in first]  # the lower of the two in the middle of four
-    assert [row["advantage"] for row in first] == pytest.approx(expected, abs=1e-6)
+
+def test_the_advantages_of_the_page_by_hand(page_folder: Path) -> None:
+    """MaxRL. 1 of 4 right: (1 - 1/4) / (1/4) = 3 and -1; 2 of 3 scored: 1/2, 1/2, -1; none: 0."""
+    own = with_located_code({"advantage.function": "my_advantages.py:maxrl", "group_size": 4}, page_folder)
+    config = TrainConfig.from_mapping(own)
+    verdicts = [0.0, 1.0, 0.0, 0.5, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+    scored = torch.tensor([True] * 7 + [False] + [True] * 4)
+    advantages = advantage_function(config)(groups_of(verdicts, 4, scored))
+    assert advantages.tolist() == pytest.approx([-1, 3, -1, -1, 0.5, 0.5, -1, 0, 0, 0, 0, 0])
+
+
+def test_a_run_with_own_advantages(tmp_path: Path, make_task) -> None:
+    (tmp_path / "own.py").write_text("def f(groups): return groups.rewards - 0.5")
+    settings = {**FEW, "advantage.function": str(tmp_path / "own.py:f")}
+    run = train(make_task({"test_ascii": {"weight": 1.0}}, **settings), run_dir=tmp_path / "run").run_dir
+    for row in read_samples(run):
+        assert row["advantage"] == pytest.approx(row["total"] - 0.5, abs=1e-6)
 
 
 def groups_of(rewards: list[float], size: int, scored: torch.Tensor | None = None) -> ScoredGroups:
@@ -75,7 +92,7 @@ def groups_of(rewards: list[float], size: int, scored: torch.Tensor | None = Non
     known = torch.ones_like(values, dtype=torch.bool) if scored is None else scored
     none = torch.zeros(len(values), 1, dtype=torch.float64)
     return ScoredGroups(
-        size, values, known, values, known.double(), ~known, torch.zeros_like(known), torch.ones(len(values), 2).bool(),
+        size, values, known, values, ~known, torch.zeros_like(known), torch.ones(len(values), 2).bool(),
         torch.full_like(values, 2).long(), ("r",), values[:, None], known[:, None].double(), none, none.long(),
         none.bool(),
     )  # fmt: skip

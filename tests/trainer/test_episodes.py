@@ -33,9 +33,9 @@ from grpo_env.trainer.episodes.conversation import check_conversation
 from grpo_env.trainer.episodes.sampling import sample_episodes
 from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.losses import denominators
-from grpo_env.trainer.prompts import make_prompts
-from grpo_env.trainer.rollout import ScoredRollout
+from grpo_env.trainer.rollout import make_prompts
 from grpo_env.trainer.run.evaluation import summarize
+from grpo_env.trainer.shared_types import ScoredRollout
 
 from .engine.sampling.fake_vllm import FakeVllm
 from .script import TEMPLATE, RecordingEngine, ScriptedEngine
@@ -314,7 +314,7 @@ def test_the_loss_and_its_gradient_see_sampled_tokens_alone(policy: Policy, aggr
         )
     (by_hand,) = torch.autograd.grad(expected, weight)
     torch.testing.assert_close(gradient, by_hand, atol=1e-6, rtol=1e-4)
-    assert (sums.tokens, sums.entropy) == (sum(lengths), pytest.approx(entropy, rel=1e-4))
+    assert (sums["tokens"], sums["entropy"]) == (sum(lengths), pytest.approx(entropy, rel=1e-4))
     assert summarize(rows)["length"] == sum(lengths) / 3
 
 

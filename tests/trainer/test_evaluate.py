@@ -21,10 +21,11 @@ from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.bundled import TASKS
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.sampling.sampler import Rollout
-from grpo_env.trainer.prompts import Prompt, take
-from grpo_env.trainer.rollout import SampledGroups, ScoredRollout, sample_rollouts
+from grpo_env.trainer.extensions.prompt_sampler import take
+from grpo_env.trainer.rollout import SampledGroups, sample_rollouts
 from grpo_env.trainer.run.evaluation import evaluate, summarize
 from grpo_env.trainer.run.score_rows import write_scores
+from grpo_env.trainer.shared_types import Prompt, ScoredRollout
 
 
 @pytest.mark.parametrize("samples", [1, 2, 5, 6])

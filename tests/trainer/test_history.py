@@ -23,8 +23,8 @@ from grpo_env.trainer.episodes.history import History
 from grpo_env.trainer.episodes.metrics import episode_metrics
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.losses import denominators
-from grpo_env.trainer.prompts import make_prompts
-from grpo_env.trainer.rollout import ScoredRollout
+from grpo_env.trainer.rollout import make_prompts
+from grpo_env.trainer.shared_types import ScoredRollout
 
 from .shortcuts import loss_of, read_samples, roll_out
 from .test_episodes import a_task, call, examples, play, scripted, talk_file, talker  # noqa: F401
@@ -215,7 +215,7 @@ def test_the_gradient_is_that_of_the_sequences_by_the_weight_of_their_row(
     weight = policy.model.get_decoder().layers[0].mlp.up_proj.weight
     losses = [loss_of(policy, micro, config, denominator) for micro in batch.micro_batches]
     (gradient,) = torch.autograd.grad(sum(loss for loss, _ in losses), weight)
-    assert sum(sums.tokens for _, sums in losses) == 22
+    assert sum(sums["tokens"] for _, sums in losses) == 22
     weights = {"token": [1 / 22] * 4, "sequence": [1 / 36, 1 / 16, 1 / 28, 1 / 8], "constant": [1 / 40] * 4}
     expected = 0.0
     for (prompt, ids, spans, forks), advantage, share in zip(ROLLOUTS, ADVANTAGES, weights[aggregation], strict=True):

@@ -26,8 +26,8 @@ from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.reward_models.fit import FitSettings, fit, save
 from grpo_env.trainer.reward_models.labels import Judged, label
 from grpo_env.trainer.reward_models.learned import agreement, learned_part
-from grpo_env.trainer.rollout import ScoredRollout
 from grpo_env.trainer.run.folder import RunFiles
+from grpo_env.trainer.shared_types import ScoredRollout
 
 RULE = {"test_vowels": {"weight": 0.0}}
 
@@ -61,7 +61,7 @@ def steps_of(run: Path) -> list[dict[str, Any]]:
 @pytest.mark.slow
 def test_a_model_is_trained_during_a_run_and_a_resumed_run_does_the_same(task, outcome_model, tmp_path):
     before = digest(outcome_model)
-    settings = {"reward_model.every": 2, "reward_model.peak_learning_rate": 1e-2, "reward_model.rows_per_update": 8}
+    settings = {"reward_model.every": 2, "reward_model.peak_learning_rate": 5e-3}
     settings |= {"steps": 5, "checkpoint.every": 1, "checkpoint.keep": 5, "eval.every": 0}
     train(task, run_dir=tmp_path / "run", **settings)
     assert digest(outcome_model) == before

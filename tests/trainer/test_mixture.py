@@ -14,16 +14,15 @@ from grpo_env.core import Score
 from grpo_env.errors import RunError, UsageError
 from grpo_env.taskfile.mixture import Mixture, load_mixture
 from grpo_env.taskfile.task import load_task
-from grpo_env.trainer import prompts
-from grpo_env.trainer.advantages import token_advantages
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.sampling.sampler import Rollout
+from grpo_env.trainer.extensions import prompt_sampler as prompts
+from grpo_env.trainer.extensions.prompt_sampler import PromptSampler, sample_prompts
 from grpo_env.trainer.loop import resume, train
-from grpo_env.trainer.prompts import PromptSampler, sample_prompts
-from grpo_env.trainer.rollout import ScoredRollout
 from grpo_env.trainer.run.evaluation import summarize
+from grpo_env.trainer.shared_types import ScoredRollout
 
-from .shortcuts import read_samples, with_settings
+from .shortcuts import read_samples
 
 
 @pytest.fixture
@@ -146,30 +145,6 @@ def test_summaries_have_means_of_each_task_and_of_all() -> None:
     assert (means["accuracy"], means["one/accuracy"], means["two/accuracy"]) == (0.5, 1.0, pytest.approx(1 / 3))
     assert (means["reward"], means["one/reward"], means["two/reward"]) == (0.4375, 1.0, 0.25)
     assert not any("/" in name for name in summarize(scored_rows[1:]))
-
-
-def test_parts_of_different_tasks_are_normalized_separately(policy) -> None:
-    """Each task's advantages equal those it has alone, up to the final scaling over the batch."""
-    values = {"one": [(0.0, 1.0), (1.0, 0.0), (1.0, 1.0)], "two": [(0.0,), (3.0,), (1.0,)]}
-    weights = {"one": (1.0, 0.5), "two": (2.0,)}
-
-    def scored_rows(*tasks: str) -> list[ScoredRollout]:
-        return [
-            ScoredRollout(
-                None,
-                Rollout([1], [2], "a", "stop", [0.0]),
-                Score(0.0, parts=tuple(Score(v, weight=w) for v, w in zip(row, weights[task], strict=True))),
-                task=task,
-            )
-            for task in tasks
-            for row in values[task]
-        ]
-
-    config = with_settings(TrainConfig(), group_size=3, advantage={"normalize": "parts"})
-    together = token_advantages(policy, scored_rows("one", "two"), config)[:, 0]
-    for part, task in ((together[:3], "one"), (together[3:], "two")):
-        alone = token_advantages(policy, scored_rows(task), config)[:, 0]
-        torch.testing.assert_close(part / part.norm(), alone / alone.norm())
 
 
 @pytest.mark.parametrize(

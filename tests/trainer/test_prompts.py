@@ -11,8 +11,8 @@ from grpo_env.core import Example, Format, Score
 from grpo_env.errors import UsageError
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.sampling.sampler import Rollout
-from grpo_env.trainer.prompts import MIN_WEIGHT, PromptSampler
-from grpo_env.trainer.rollout import ScoredRollout
+from grpo_env.trainer.extensions.prompt_sampler import MIN_WEIGHT, PromptSampler
+from grpo_env.trainer.shared_types import ScoredRollout
 
 from .shortcuts import with_settings
 

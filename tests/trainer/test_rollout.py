@@ -12,10 +12,10 @@ from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.sampling.sampler import Rollout
 from grpo_env.trainer.extensions.dynamic_sampling import GroupSelection
+from grpo_env.trainer.extensions.prompt_sampler import PromptSampler, sample_prompts
 from grpo_env.trainer.loop import train
-from grpo_env.trainer.prompts import Prompt, PromptSampler, sample_prompts
-from grpo_env.trainer.rollout import ScoredRollout
 from grpo_env.trainer.run.checkpoint import RunFolder
+from grpo_env.trainer.shared_types import Prompt, ScoredRollout
 
 from .shortcuts import roll_out, with_settings
 from .toy_verifiers import BatchLengths, Lengths, is_informative

@@ -18,9 +18,9 @@ from grpo_env.trainer.config import AdvantageConfig, TrainConfig
 from grpo_env.trainer.extensions import step_values as module
 from grpo_env.trainer.extensions.step_values import StepValues, _Prefix, _valued_steps, step_values
 from grpo_env.trainer.loop import train
-from grpo_env.trainer.prompts import make_prompts
-from grpo_env.trainer.rollout import ScoredRollout
+from grpo_env.trainer.rollout import make_prompts
 from grpo_env.trainer.run.checkpoint import RunFolder
+from grpo_env.trainer.shared_types import ScoredRollout
 
 from .chain import BREAK, CHAIN, END, LONGEST, A, B, Chain, make_chain
 from .shortcuts import groups_of, roll_out, with_settings
@@ -183,27 +183,6 @@ def test_uniform_groups_unscored_rows_and_prefixes_that_others_share_cost_nothin
     ends = len(true_boundaries(row.rollout.ids))
     assert [round(step.before, 9) for step in same.rows[0]] == [round(2 / 3, 9)] * (ends + 1)
     assert [step.after for step in same.rows[0]] == [0.5] * ends + [0.0]
-
-
-def test_a_budget_joins_steps(chain: Chain) -> None:
-    rollouts = completions(chain)
-    everything = estimate(chain, rollouts)
-    half = estimate(chain, rollouts, with_settings(CONFIG, **{"step_values.token_budget": everything.tokens // 2}))
-    assert 0.3 < half.tokens / everything.tokens < 0.7
-    assert sum(map(len, half.rows)) < sum(map(len, everything.rows))
-    assert [row[-1].after for row in half.rows] == [row[-1].after for row in everything.rows]
-
-
-def test_truncated_continuations_score_0_under_truncated_zero(chain: Chain) -> None:
-    config = with_settings(CONFIG, **{"advantage.truncated": "zero"})
-    rollouts = completions(chain)[:40]
-    plain, zeroed = estimate(chain, rollouts), estimate(chain, rollouts, config)
-    cut = sum(row.rollout.finish == "length" for row in rollouts)
-    assert 0 < cut < 40
-    assert all(
-        steps[-1].after == 0 for steps, row in zip(zeroed.rows, rollouts, strict=True) if row.rollout.finish == "length"
-    )
-    assert fmean(s.after for row in zeroed.rows for s in row) < fmean(s.after for row in plain.rows for s in row)
 
 
 @pytest.mark.parametrize("use", ["advantages", "rewards"])

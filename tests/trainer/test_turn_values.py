@@ -13,8 +13,8 @@ from grpo_env.trainer.advantages import token_advantages
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.extensions.step_values import Start, continuations, step_values
-from grpo_env.trainer.prompts import make_prompts
-from grpo_env.trainer.rollout import ScoredRollout
+from grpo_env.trainer.rollout import make_prompts
+from grpo_env.trainer.shared_types import ScoredRollout
 
 from .shortcuts import roll_out
 from .test_episodes import a_task, call, examples, scripted, talker  # noqa: F401
@@ -59,7 +59,7 @@ def test_values_by_hand(policy: Policy) -> None:
     assert values.values == 2
     letters = [len(policy.tokenizer(text)["input_ids"]) + 1 for text in ("3", call("add", number=4), "7")]
     assert values.tokens == letters[0] + letters[1] + letters[2] + 2 * letters[2]  # nothing told, nothing repeated
-    advantages = token_advantages(policy, rollouts, CONFIG, values=values)
+    advantages = token_advantages(policy, rollouts, CONFIG, values.rows)
     for row, steps, tokens in zip(rollouts, values.rows, advantages, strict=True):
         for (start, end), step in zip(row.rollout.spans, steps, strict=True):
             assert tokens[start:end].tolist() == pytest.approx([step.after - step.before] * (end - start))

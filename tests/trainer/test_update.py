@@ -6,6 +6,7 @@ import copy
 import itertools
 import math
 import statistics
+import time
 from dataclasses import replace
 from itertools import groupby
 from types import SimpleNamespace
@@ -23,12 +24,10 @@ from grpo_env.trainer.batch import MicroBatch, pack_rows
 from grpo_env.trainer.config import OptimizerConfig, TrainConfig
 from grpo_env.trainer.engine.policy import Policy, checkpoint_activations
 from grpo_env.trainer.engine.sampling.sampler import Rollout, sample
-from grpo_env.trainer.loss_sums import LossSums
 from grpo_env.trainer.optimizer import learning_rate, make_optimizer
-from grpo_env.trainer.reference_model import add_reference_logp
-from grpo_env.trainer.rollout import ScoredRollout
 from grpo_env.trainer.run import alerts
-from grpo_env.trainer.update import micro_batch_loss, update
+from grpo_env.trainer.shared_types import ScoredRollout
+from grpo_env.trainer.update import add_reference_logp, micro_batch_loss, update
 
 from .shortcuts import loss_of, mini_batches, one_step, packed, with_settings
 
@@ -183,6 +182,16 @@ def test_packing_fills_the_budget() -> None:
     assert pack_rows(*arguments, 27, shared=True) == [[3, 2, 1], [0]]
     assert pack_rows(*arguments, 28, shared=False) == [[3, 2, 1], [0]]
     assert pack_rows(*arguments, 9, shared=False) == [[3], [2], [1], [0]]
+
+
+def test_packing_time_grows_with_the_rows_and_not_with_their_square() -> None:
+    """A second where it grows with the square: half a minute."""
+    rows = 2**14
+    groups = [list(range(start, start + 16)) for start in range(0, rows, 16)]
+    began = time.perf_counter()
+    (part,) = pack_rows(groups, [10] * rows, [row % 50 + 1 for row in range(rows)], 10**9, shared=True)
+    assert time.perf_counter() - began < 1
+    assert len(part) == rows
 
 
 def test_row_order_within_a_group_does_not_change_the_gradient(policy: Policy) -> None:
@@ -387,22 +396,6 @@ def test_importance_weights_do_not_affect_penalty_bonus_and_skipped_rows(policy:
     torch.testing.assert_close(skipped, passed, atol=1e-6, rtol=1e-4)
 
 
-def test_rows_astray_have_no_gradient_and_count_in_the_denominator(policy: Policy) -> None:
-    """The sampler's log-probabilities of half of the rows are moved by .3 nats a token."""
-    config = with_settings(CONFIG, loss={"max_row_gap": 0.2})
-    rows, old = scored(policy), packed(policy, scored(policy), CONFIG).micro_batches[0]
-    (micro,) = packed(policy, rows, config).micro_batches
-    loss_of(policy, old, CONFIG)
-    moved = torch.tensor([0.3, 0.0] * len(old.ids))[: len(old.ids), None]
-    micro.sampler_logp = (old.old_logp - moved).where(micro.completion_mask, 0.0)
-    loss, sums = loss_of(policy, micro, config)
-    old.advantages = old.advantages * (moved == 0)
-    expected, _ = loss_of(policy, old, CONFIG)
-    assert loss.item() == pytest.approx(expected.item(), abs=1e-7)
-    assert sums.astray == micro.completion_mask[::2].sum().item()
-    assert 0 < sums.astray < sums.tokens
-
-
 def test_importance_weights_are_those_of_the_first_update(policy: Policy) -> None:
     (micro,) = packed(policy, scored(policy), CONFIG).micro_batches
     config = with_settings(CONFIG, loss={"tis_cap": 1e6, "clip_low": 1.0, "clip_high": 1e6})
@@ -450,7 +443,7 @@ def gap(policy: Policy, sampler: Policy, temperature: float) -> float:
     (micro,) = packed(policy, rows, CONFIG).micro_batches
     with torch.no_grad():
         _, sums = loss_of(policy, micro, CONFIG)
-    return sums.logprob_gap / sums.tokens
+    return sums["rollout_logprob_gap"] / sums["tokens"]
 
 
 def test_the_rollout_logprob_gap_distinguishes_rounding_from_errors(policy: Policy) -> None:
@@ -486,9 +479,9 @@ def test_gradient_norm_is_limited(policy: Policy) -> None:
 
 
 def test_optimizer_settings_apply(policy: Policy) -> None:
-    config = with_settings(CONFIG, optimizer={"beta1": 0.8, "beta2": 0.9, "weight_decay": 0.3})
+    config = with_settings(CONFIG, optimizer={"beta2": 0.8, "weight_decay": 0.3})
     (group,) = make_optimizer(policy, config.optimizer).param_groups
-    assert (group["betas"], group["weight_decay"]) == ((0.8, 0.9), 0.3)
+    assert (group["betas"], group["weight_decay"]) == ((0.9, 0.8), 0.3)
 
 
 def test_gradient_checkpointing_changes_no_gradient(policy: Policy) -> None:
@@ -530,7 +523,7 @@ def test_not_finite_stops_before_the_optimizer(policy: Policy, poison: float) ->
 
 
 def test_schedule() -> None:
-    config = TrainConfig(steps=10, optimizer={"warmup_steps": 2, "learning_rate": 1.0, "min_lr_ratio": 0.1})
+    config = TrainConfig(steps=10, optimizer={"warmup_steps": 2, "learning_rate": 1.0})
     rates = [learning_rate(config.optimizer, step, config.steps) for step in range(11)]
     assert rates[:3] == pytest.approx([1 / 3, 2 / 3, 1.0])
     assert rates[6] == pytest.approx(0.55)  # halfway along the cosine
@@ -543,9 +536,9 @@ def test_schedule() -> None:
     [
         ({}, 10, [1 / 4, 2 / 4, 3 / 4, 1.0]),  # 3 steps
         ({"warmup_steps": 0}, 10, [1.0]),
-        ({"warmup_ratio": 0.15}, 10, [1 / 3, 2 / 3, 1.0]),  # 1.5 steps, rounded up
-        ({"warmup_ratio": 0.0}, 10, [1.0]),
-        ({"warmup_ratio": 0.07}, 100, [*(n / 8 for n in range(1, 8)), 1.0]),  # 7 steps, though .07 * 100 is above 7
+        ({"warmup_steps": 0.15}, 10, [1 / 3, 2 / 3, 1.0]),  # 1.5 steps, rounded up
+        ({"warmup_steps": 1}, 10, [1 / 2, 1.0]),
+        ({"warmup_steps": 0.07}, 100, [*(n / 8 for n in range(1, 8)), 1.0]),  # 7 steps, though .07 * 100 is above 7
     ],
 )
 def test_warmup(warmup: dict, steps: int, expected: list[float]) -> None:
@@ -581,16 +574,16 @@ def test_process_supervision_from_text_to_tokens(policy: Policy) -> None:
     assert advantages[1].tolist() == pytest.approx([-1.0989] * 4 + [0.1374] * 11, abs=1e-4)
 
 
-def test_supervision_both_adds_the_weighted_process_advantages(policy: Policy) -> None:
+def test_supervision_both_adds_the_process_advantages(policy: Policy) -> None:
     rows = [
         row._replace(score=replace(row.score, steps=steps_of((1, index % 2))))
         for index, row in enumerate(scored(policy))
     ]
     parts = {
-        kind: token_advantages(policy, rows, with_settings(CONFIG, supervision=kind, advantage={"process_weight": 0.5}))
+        kind: token_advantages(policy, rows, with_settings(CONFIG, supervision=kind))
         for kind in ("outcome", "process", "both")
     }
-    torch.testing.assert_close(parts["both"], parts["outcome"] + 0.5 * parts["process"])
+    torch.testing.assert_close(parts["both"], parts["outcome"] + parts["process"])
     assert parts["process"].abs().sum() > 0
 
 
@@ -615,7 +608,7 @@ def test_advantage_settings_apply(policy: Policy, change: dict[str, object], sup
     assert not torch.allclose(plain, changed)
 
 
-@pytest.mark.parametrize("credit", ["mean", "min", "return"])
+@pytest.mark.parametrize("credit", ["mean", "return"])
 def test_the_step_credit_setting_applies(policy: Policy, credit: str) -> None:
     rows = [
         row._replace(score=replace(row.score, steps=steps_of((1, index), (2, 0.5))))
@@ -661,65 +654,21 @@ def test_under_reward_correct_the_metric_decides_which_rows_count(policy: Policy
     assert sum(len(micro.prompts) for micro in batch.micro_batches) == 3
 
 
-@pytest.mark.parametrize("supervision", ["outcome", "process"])
-def test_truncated_rows_can_have_reward_zero(policy: Policy, supervision: str) -> None:
-    rows = [
-        row._replace(score=replace(row.score, steps=steps_of((1, index + 1.0))))
-        for index, row in enumerate(scored(policy))
-    ]
-    zeroed = [
-        row
-        if row.rollout.finish == "stop"
-        else row._replace(score=replace(row.score, value=0.0, steps=steps_of((1, 0.0))))
-        for row in rows
-    ]
-    config = with_settings(CONFIG, supervision=supervision)
-    advantages = token_advantages(policy, rows, with_settings(config, advantage={"truncated": "zero"}))
-    torch.testing.assert_close(advantages, token_advantages(policy, zeroed, config))
-    assert not torch.allclose(advantages, token_advantages(policy, rows, config))
-
-
-def test_parts_are_normalized_separately(policy: Policy) -> None:
-    rows = []
-    for index, row in enumerate(scored(policy)):
-        parts = (
-            Score(float(index % 3 == 0), weight=2.0),
-            Score(10.0 * index, weight=0.1),
-            Score(-7.0 * index, weight=0.0),
-        )
-        rows.append(row._replace(score=replace(row.score, parts=parts)))
-    advantages = token_advantages(policy, rows, with_settings(CONFIG, advantage={"normalize": "parts"}))[:, 0]
-    sums = []
-    for group in (range(3), range(3, 6)):
-        for index in group:
-            first = [float(row % 3 == 0) for row in group]
-            second = [10.0 * row for row in group]
-            sums.append(
-                2.0 * (first[index % 3] - statistics.fmean(first)) / statistics.stdev(first)
-                + 0.1 * (second[index % 3] - statistics.fmean(second)) / statistics.stdev(second)
-            )
-    expected = [(value - statistics.fmean(sums)) / statistics.stdev(sums) for value in sums]
-    assert advantages.tolist() == pytest.approx(expected, abs=1e-6)
-
-
-@pytest.mark.parametrize("estimator", ["k1", "k3"])
 @pytest.mark.parametrize("level", ["token", "sequence"])
-def test_the_corrected_penalty_has_the_gradient_of_the_divergence(estimator: str, level: str) -> None:
+def test_the_corrected_penalty_has_the_gradient_of_the_divergence(level: str) -> None:
     """All rows of two tokens, each of three kinds, weighted by the probability that older weights sampled them."""
     generator = torch.Generator().manual_seed(0)
     z, old_z, ref_z = torch.randn(3, 2, 3, generator=generator)
     z.requires_grad_()
     logp, old, ref = (logits.log_softmax(-1) for logits in (z, old_z, ref_z))
     (expected,) = torch.autograd.grad((logp.exp() * (logp - ref)).sum() / 2, z, retain_graph=True)
-    config = TrainConfig.from_mapping(
-        {"kl": {"coef": 1.0, "estimator": estimator, "bias_correction": True}, "loss.importance_level": level}
-    )
+    config = TrainConfig.from_mapping({"kl": {"coef": 1.0, "bias_correction": True}, "loss.importance_level": level})
     loss = torch.zeros(())
     for row in itertools.product(range(3), repeat=2):
         own, before, start = (part[range(2), row][None] for part in (logp, old, ref))
         mask, zeros = torch.ones(1, 2, dtype=torch.bool), torch.zeros(1, 2)
         micro = MicroBatch([[0]], torch.tensor([row]), mask, mask, zeros, before, torch.tensor([2]), before, start)
-        loss = loss + before.sum().exp() * micro_batch_loss(micro, own, zeros, config, 2.0, LossSums())
+        loss = loss + before.sum().exp() * micro_batch_loss(micro, own, zeros, config, 2.0)[0]
     torch.testing.assert_close(torch.autograd.grad(loss, z)[0], expected)
 
 
@@ -729,7 +678,6 @@ def test_the_corrected_penalty_has_the_gradient_of_the_divergence(estimator: str
         {"loss.surrogate": "cispo"},
         {"loss.surrogate": "reinforce"},
         {"loss.importance_level": "sequence"},
-        {"loss.dual_clip": 1.01},
         {"loss.tis_cap": 2.0},
         {"loss.entropy_coef": 0.1},
         {"kl.bias_correction": True},

@@ -18,7 +18,7 @@ from grpo_env.trainer.engine.sampling.sampler import Rollout
 from grpo_env.trainer.engine.sampling.vllm import VllmEngine
 from grpo_env.trainer.engine.sampling.vllm_server import VllmServers
 from grpo_env.trainer.episodes.sampling import sample_episodes
-from grpo_env.trainer.prompts import make_prompts, task_examples
+from grpo_env.trainer.rollout import make_prompts, task_examples
 
 from .test_vllm import run_server, started
 

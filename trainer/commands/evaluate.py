@@ -18,14 +18,14 @@ from grpo_env.taskfile.task import Task, load_task
 
 from ..engine.policy import load_policy
 from ..episodes.conversation import check_conversation
-from ..prompts import task_examples
-from ..rollout import ScoredRollout
+from ..rollout import task_examples
 from ..run.evaluation import accuracy_interval, evaluate, known, mean_interval, summarize
 from ..run.folder import with_nulls
 from ..run.progress import progress
 from ..run.prompt_lengths import fitting_examples
 from ..run.score_rows import write_scores
 from ..run.task_checks import check_tags
+from ..shared_types import ScoredRollout
 from .sampling_policy import print_policy, sampling_config
 
 # The settings of training that apply to an evaluation.

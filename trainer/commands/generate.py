@@ -24,8 +24,7 @@ from grpo_env.taskfile.task import Task
 from ..config import TrainConfig
 from ..engine.policy import Policy
 from ..engine.sampling.sampler import Rollout, sample
-from ..prompts import make_prompts
-from ..rollout import group_seeds
+from ..rollout import group_seeds, make_prompts
 from ..run.progress import progress
 from ..run.prompt_lengths import fitting_examples
 from ..run.task_checks import check_tags

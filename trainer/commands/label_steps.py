@@ -39,8 +39,8 @@ from ..engine.policy import Policy
 from ..engine.sampling.sampler import Rollout
 from ..extensions.step_values import Start, continuations
 from ..group_scoring import metric_value, scores_of
-from ..prompts import Prompt
 from ..run.progress import progress
+from ..shared_types import Prompt
 from ..step_tokens import completion_ends
 from .generate import RESERVED, SETTINGS
 from .sampling_policy import sampling_config, sampling_identity, sampling_policy

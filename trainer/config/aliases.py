@@ -1,7 +1,9 @@
 """Names of settings in TRL, verl and OpenRLHF, for the hint in the error message."""
 
 ALIASES: dict[str, str | tuple[str, ...]] = {
+    "G": "group_size",
     "num_generations": "group_size",
+    "n_samples_per_prompt": "group_size",
     "n": "group_size",
     "rollout_n": "group_size",
     "beta": "kl.coef",
@@ -16,21 +18,20 @@ ALIASES: dict[str, str | tuple[str, ...]] = {
     "max_tokens": "sampling.max_new_tokens",
     "max_prompt_length": "sampling.max_prompt_tokens",
     "filter_overlong_prompts": "sampling.overlong_prompts",
+    "mu": "optimizer.updates_per_step",
     "num_iterations": "optimizer.updates_per_step",
     "ppo_epochs": "optimizer.updates_per_step",
     "steps_per_generation": "optimizer.mini_batches",
     "ppo_mini_batch_size": "optimizer.mini_batches",
     "max_steps": "steps",
+    "num_train_epochs": "steps",
     "total_training_steps": "steps",
     "lr": "optimizer.learning_rate",
     "lr_scheduler_type": "optimizer.lr_schedule",
     "loss_type": ("loss.aggregation", "loss.surrogate"),
     "loss_agg_mode": "loss.aggregation",
     "importance_sampling_level": "loss.importance_level",
-    "multi_objective_aggregation": "advantage.normalize",
     "entropy_coeff": "loss.entropy_coef",
-    "clip_ratio_c": "loss.dual_clip",
-    "delta": "loss.dual_clip",
     "use_transformers_continuous_batching": "sampling.engine",
     "use_transformers_paged": "sampling.engine",
     "use_vllm": "sampling.engine",
@@ -49,8 +50,6 @@ ALIASES: dict[str, str | tuple[str, ...]] = {
     "scale_rewards": "advantage.scale",
     "adv_estimator": ("advantage.baseline", "advantage.scale"),
     "advantage_estimator": ("advantage.baseline", "advantage.scale"),
-    "sapo_temperature_pos": "loss.tau_pos",
-    "sapo_temperature_neg": "loss.tau_neg",
     "per_device_train_batch_size": ("prompts_per_step", "group_size"),
     "generation_batch_size": ("prompts_per_step", "group_size"),
     "gradient_accumulation_steps": "engine.micro_batch_tokens",
@@ -63,6 +62,7 @@ ALIASES: dict[str, str | tuple[str, ...]] = {
     "lora_r": "lora.rank",
     "lora_target_modules": "lora.target_modules",
     "optim": "optimizer.name",
+    "adam_beta2": "optimizer.beta2",
     "max_grad_clip": "optimizer.max_grad_norm",
     "grad_clip": "optimizer.max_grad_norm",
     "mask_truncated_completions": "advantage.truncated",
@@ -71,7 +71,8 @@ ALIASES: dict[str, str | tuple[str, ...]] = {
     "save_total_limit": "checkpoint.keep",
     "warmup": "optimizer.warmup_steps",
     "lr_warmup_steps": "optimizer.warmup_steps",
-    "lr_warmup_steps_ratio": "optimizer.warmup_ratio",
+    "lr_warmup_steps_ratio": "optimizer.warmup_steps",
+    "warmup_ratio": "optimizer.warmup_steps",
     "bf16": "engine.precision",
     "dtype": "engine.precision",
     "use_cpu": "engine.device",
@@ -85,10 +86,24 @@ TASK_KEYS = {"chat_template_kwargs": "prompt.chat_template_kwargs"}
 """Settings elsewhere that belong to a task here, with the task's key."""
 
 _UPLOAD = "a run uploads nothing; when it is finished: hf upload ORG/NAME RUN/model --private"
-ELSEWHERE = {"push": _UPLOAD, "push_to_hub": _UPLOAD, "hub_model_id": _UPLOAD}
-"""Settings for which there is another way here."""
+_RECORDED = "every step is recorded in the run's folder, with its completions"
+ELSEWHERE = {
+    "top_p": "samples come from the policy itself, whose log-probabilities the loss uses",
+    "top_k": "samples come from the policy itself, whose log-probabilities the loss uses",
+    "adam_beta1": "the decay rate of the first moment is 0.9",
+    "beta1": "the decay rate of the first moment is 0.9",
+    "output_dir": "the folder of a run is an option of the command: --run FOLDER",
+    "logging_dir": _RECORDED,
+    "logging_steps": _RECORDED,
+    "log_completions": _RECORDED,
+    **dict.fromkeys(("push", "push_to_hub", "hub_model_id"), _UPLOAD),
+}
+"""Settings elsewhere that none is needed for, and why."""
 
 NOTES = {
+    "num_train_epochs": "an epoch has as many steps as prompts_per_step goes into the number of examples",
+    "warmup_ratio": "a number below 1 is a fraction of steps",
+    "lr_warmup_steps_ratio": "a number below 1 is a fraction of steps",
     "epsilon": "TRL's sets both, unless epsilon_high is given",
     "per_device_train_batch_size": "TRL's counts completions of one device; a step has prompts_per_step x group_size "
     "completions of all devices",

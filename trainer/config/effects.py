@@ -18,17 +18,12 @@ _SCHEDULE: Condition = (lambda config: config.curriculum.mode == "schedule", "cu
 _VALUES: Condition = (lambda config: config.step_values.rollouts > 0, "step_values.rollouts above 0")
 _WATCHED: Condition = (lambda config: config.reward_model.is_used, "reward_model.rule or reward_model.every")
 _TRAINED: Condition = (lambda config: config.reward_model.every > 0, "reward_model.every above 0")
-_SAPO: Condition = (
-    lambda config: config.loss.surrogate == "sapo" and config.loss.function is None,
-    "loss.surrogate=sapo",
-)
 _CLIPPED: Condition = (
     lambda config: config.loss.surrogate in ("ppo", "cispo") and config.loss.function is None,
     "loss.surrogate=ppo or cispo",
 )
 
 NEEDS: dict[str, Condition] = {
-    "advantage.process_weight": (lambda config: config.supervision == "both", "supervision=both"),
     "advantage.step_credit": (lambda config: config.supervision != "outcome", "supervision=process or both"),
     "curriculum.start_fraction": _SCHEDULE,
     "curriculum.steps": _SCHEDULE,
@@ -44,23 +39,15 @@ NEEDS: dict[str, Condition] = {
     "lora.target_modules": _ADAPTER,
     "loss.clip_high": _CLIPPED,
     "loss.clip_low": _CLIPPED,
-    "loss.tau_neg": _SAPO,
-    "loss.tau_pos": _SAPO,
-    "optimizer.min_lr_ratio": (
-        lambda config: config.optimizer.lr_schedule == "cosine",
-        "optimizer.lr_schedule=cosine",
-    ),
     "reward_model.part": _WATCHED,
     "reward_model.peak_learning_rate": _TRAINED,
     "reward_model.replay": _TRAINED,
-    "reward_model.rows_per_update": _TRAINED,
     "sampling.gpu_memory_fraction": (
         lambda config: config.sampling.engine == "vllm" and config.sampling.url is None,
         "sampling.engine=vllm without sampling.url",
     ),
     "step_values.segments": _VALUES,
     "step_values.skip_uniform": _VALUES,
-    "step_values.token_budget": _VALUES,
 }
 """What a setting needs, as a test of the config and in words."""
 

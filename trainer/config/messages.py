@@ -24,7 +24,7 @@ def unknown(name: str, value: Any, fields: Mapping[str, FieldInfo], groups: Sequ
         return f"unknown setting {name!r}; in grpo_env it is a key of the task, {key!r}"
     leaf = name.rpartition(".")[2]
     if leaf in ELSEWHERE:
-        return f"unknown setting {name!r}; {ELSEWHERE[leaf]}"
+        return f"unknown setting {name!r}; in grpo_env {ELSEWHERE[leaf]}"
     if alias := ALIASES.get(leaf):
         several = not isinstance(alias, str)
         hint = f"these are {' and '.join(map(repr, alias))}" if several else f"it is called {alias!r}"

@@ -49,54 +49,11 @@ PRESETS: dict[str, dict[str, Any]] = {
         "loss.clip_high": 4.0,
         "kl.coef": 0.0,
     },
-    # Gao et al. 2025, "Soft adaptive policy optimization" (arXiv 2511.20347): GRPO without its clip and KL penalty; the
-    # ratio goes through sigmoid(tau (r - 1)) 4 / tau, with the temperatures of the paper's experiments.
-    "sapo": {
-        "advantage.scale": "group",
-        "loss.aggregation": "sequence",
-        "loss.surrogate": "sapo",
-        "loss.tau_pos": 1.0,
-        "loss.tau_neg": 1.05,
-        "kl.coef": 0.0,
-    },
     # Ahmadian et al. 2024, "Back to basics": REINFORCE with a leave-one-out baseline, a sum over tokens.
     "rloo": {
         "advantage.scale": "none",
         "advantage.baseline": "leave_one_out",
         "loss.aggregation": "constant",
-        "kl.coef": 0.0,
-    },
-    # Li et al. 2023, ReMax (arXiv 2310.10505): REINFORCE with the reward of the greedy completion as baseline,
-    # sum over t of grad log pi(a_t) (r(x, a) - r(x, greedy)). The paper samples one completion of a prompt.
-    "remax": {
-        "advantage.baseline": "greedy",
-        "advantage.scale": "none",
-        "loss.aggregation": "constant",
-        "loss.surrogate": "reinforce",
-        "kl.coef": 0.0,
-    },
-    # Tajwar et al. 2026, "Maximum likelihood reinforcement learning" (arXiv 2602.02710), algorithm 1, step 8: sum over
-    # the group of (r - mean) / mean grad log pi, and 0 if none is correct. Derived for rewards of 0 and 1.
-    "maxrl": {
-        "advantage.reward": "correct",
-        "advantage.scale": "mean",
-        "loss.aggregation": "constant",
-        "loss.surrogate": "reinforce",
-        "kl.coef": 0.0,
-    },
-    # Williams 1992, with the group's mean as baseline: no ratio, no clip, no deviation, no length.
-    "reinforce": {
-        "advantage.scale": "none",
-        "loss.aggregation": "constant",
-        "loss.surrogate": "reinforce",
-        "kl.coef": 0.0,
-    },
-    # Williams 1992, without a baseline: the advantage of a completion is its reward.
-    "reinforce_no_baseline": {
-        "advantage.baseline": "none",
-        "advantage.scale": "none",
-        "loss.aggregation": "constant",
-        "loss.surrogate": "reinforce",
         "kl.coef": 0.0,
     },
     # Shao et al. 2024, DeepSeekMath, equations 10 and 11: log-likelihood of the policy's own correct completions.

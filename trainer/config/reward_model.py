@@ -21,9 +21,8 @@ class RewardModelConfig(Settings):
     replay: float = Field(default=0.1, ge=0, lt=1)
     """Fraction of the completions that come from before, at random."""
     peak_learning_rate: float = Field(default=1e-5, gt=0)
-    """Learning rate after the warm-up, a tenth of the updates; it falls to 0 in each training."""
-    rows_per_update: int = Field(default=32, ge=1)
-    """Completions of an update; each is seen once."""
+    """Learning rate of the one pass over these completions, after a warm-up of a tenth of its updates of 32
+    completions; it falls to 0 each time."""
 
     @property
     def is_used(self) -> bool:

@@ -23,9 +23,6 @@ class StepValuesConfig(Settings):
     reward, for ``advantage.step_credit``."""
     skip_uniform: bool = True
     """Leave out groups of equal rewards, which then have no gradient: cheaper, but slightly biased."""
-    token_budget: int | None = Field(default=None, ge=1)
-    """About how many tokens of continuations to sample in a training step at most; a random part of the steps then has
-    no value, and is joined with the next. null: no limit."""
 
     @model_validator(mode="after")
     def _separator_if_asked(self) -> Self:

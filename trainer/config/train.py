@@ -22,11 +22,6 @@ from .sampling import CurriculumConfig, DynamicSamplingConfig, SamplingConfig, e
 from .settings import Settings
 from .step_values import StepValuesConfig
 
-EXCLUSIVE = {
-    "optimizer.warmup_steps": "optimizer.warmup_ratio",
-    "optimizer.warmup_ratio": "optimizer.warmup_steps",
-}
-"""Settings of which only one can be set."""
 TIS_CAP = 2.0
 """``loss.tis_cap`` of engines other than our own."""
 
@@ -47,23 +42,7 @@ class TrainConfig(Settings):
     """G: completions per prompt, compared with each other."""
     supervision: Literal["outcome", "process", "both"] = "outcome"
     """Compute advantages from the reward of the whole completion, from those of its steps, or from both."""
-    preset: (
-        Literal[
-            "grpo",
-            "dr_grpo",
-            "dapo",
-            "gspo",
-            "cispo",
-            "sapo",
-            "rloo",
-            "remax",
-            "maxrl",
-            "reinforce",
-            "reinforce_no_baseline",
-            "online_rft",
-        ]
-        | None
-    ) = None
+    preset: Literal["grpo", "dr_grpo", "dapo", "gspo", "cispo", "rloo", "online_rft"] | None = None
     """A named set of settings (see ``presets.py``); explicit settings take precedence."""
     max_unscored_fraction: float = Field(default=0.1, ge=0, le=1)
     """Stop the run when more than this fraction of a step's completions cannot be scored."""
@@ -83,12 +62,6 @@ class TrainConfig(Settings):
     engine: EngineConfig = EngineConfig()
     eval: EvalConfig = EvalConfig()
     checkpoint: CheckpointConfig = CheckpointConfig()
-
-    @model_validator(mode="after")
-    def _parts_need_outcome(self) -> Self:
-        if self.advantage.normalize == "parts" and self.supervision == "process":
-            raise ValueError("advantage.normalize=parts applies to the outcome; use supervision=outcome or both")
-        return self
 
     @model_validator(mode="after")
     def _step_values_need_steps(self) -> Self:
@@ -118,22 +91,9 @@ class TrainConfig(Settings):
         return self
 
     @model_validator(mode="after")
-    def _advantages_of_outcomes(self) -> Self:
-        advantage = self.advantage
-        for name, value in (("baseline", "greedy"), ("scale", "mean"), ("reward", "correct")):
-            if getattr(advantage, name) == value and self.supervision != "outcome":
-                raise ValueError(f"advantage.{name}={value} needs supervision=outcome, not {self.supervision}")
-        return self
-
-    @model_validator(mode="after")
-    def _correction_needs_outcome(self) -> Self:
-        if self.advantage.error_correction and self.supervision != "outcome":
-            raise ValueError(f"advantage.error_correction needs supervision=outcome, not {self.supervision}")
-        if self.advantage.error_correction == "forward" and self.dynamic_sampling.part:
-            raise ValueError(
-                "advantage.error_correction=forward needs all groups, also those of equal rewards; leave out "
-                "dynamic_sampling.part"
-            )
+    def _correctness_is_of_outcomes(self) -> Self:
+        if self.advantage.reward == "correct" and self.supervision != "outcome":
+            raise ValueError(f"advantage.reward=correct needs supervision=outcome, not {self.supervision}")
         return self
 
     @classmethod
@@ -155,8 +115,6 @@ class TrainConfig(Settings):
         layers = [flatten(mapping, source) for mapping in (defaults or {}, settings)]
         naming = next((layer for layer in reversed(layers) if "preset" in layer), None)
         for explicit in layers:
-            for name in explicit.keys() & EXCLUSIVE.keys():  # the other one of the defaults is overridden, too
-                merged.pop(EXCLUSIVE[name], None)
             if explicit is naming:  # its preset replaces that of the defaults whole
                 merged |= PRESETS.get(str(explicit["preset"]), {})
             merged |= explicit

@@ -2,21 +2,16 @@
 
 ==============================================  =====================================================================
 ``policy.load_policy``, ``policy.Policy``       the model with its tokenizer and device; snapshots and swapped weights
-``forward.with_fast_paths``,                    the policy with the faster ways of computing that its model supports
-``sampling.own.with_cuda_graphs``
+``forward.with_fast_paths``                     the policy with the faster ways of computing that its model supports
 ``lora.prepare_adapter``                        the policy with only an adapter to train
-``sampling.engines.make_engine``                what samples: our own loop, transformers or vLLM; loads weights, sleeps
+``sampling.engines.make_engine``                what samples: our own loop or vLLM; loads weights, sleeps
 ``sampling.sampler.sample``                     token ids to rollouts: text, ids and their log-probabilities
 ``prefix_cache.PrefixCache``                    keys and values of episodes between their turns, for ``sample``
 ``logprobs.completion_logp``                    log-probabilities of completion tokens, with gradients
 ``micro_batch_size.default_tokens``             the size of micro-batches that fits into memory
-``sharding.weights.backward``,                  gradients, and a clipped step of the optimizer, over all processes
-``optimizer_step``
-``fast.bf16_adamw.StochasticRoundingAdamW``     an optimizer for weights in bfloat16
-``sharding.fsdp.with_fsdp``,                    the policy with sharded weights
-``sharding.deepspeed.with_deepspeed``
-``sharding.weights.unsharded``,                 all weights for a while; full tensors for a checkpoint, and back to
-``full_state``, ``shard_state``                 shards
+``sharding.optimizer_step``                     a clipped step of the optimizer, over all processes
+``sharding.with_fsdp``, ``unsharded``           the policy with sharded weights; all weights for a while
+``sharding.full_state``, ``shard_state``        full tensors for a checkpoint, and back to shards
 ==============================================  =====================================================================
 
 Another rollout engine is a ``sampling.protocol.RolloutEngine`` in a file of its own in ``sampling/``, with its name in

@@ -52,7 +52,8 @@ def with_fsdp(policy: Policy, config: TrainConfig) -> Policy:
         f"a newer torch than {torch.__version__}": hasattr(FSDPModule, "set_gradient_divide_factor"),
         "no parallelism_config": policy.accelerator.parallelism_config is None,
         "optimizer.name=adamw": config.optimizer.name == "adamw",
-        "sampling.engine=own, or vllm with sampling.url": config.sampling.engine != "vllm" or bool(config.sampling.urls),
+        "sampling.engine=own, or vllm with sampling.url": config.sampling.engine != "vllm"
+        or bool(config.sampling.urls),
         "training of all weights, not of an adapter": all(part.requires_grad for part in policy.model.parameters()),
     }
     if missing := [name for name, met in requirements.items() if not met]:

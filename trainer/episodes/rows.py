@@ -18,7 +18,7 @@ from .conversation import Conversation
 from .history import History
 
 if TYPE_CHECKING:
-    from ..prompts import Prompt
+    from ..shared_types import Prompt
 
 
 class Beginning(NamedTuple):

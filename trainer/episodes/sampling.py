@@ -26,7 +26,7 @@ from ..engine.sharding import unsharded
 from .rows import Beginning, Row, make_rows
 
 if TYPE_CHECKING:
-    from ..prompts import Prompt
+    from ..shared_types import Prompt
 
 # How long the engine waits for episodes that are about to be due: a fraction of the time of the last turns, in seconds
 # at least LEAST_WAIT, and FIRST_WAIT while environments start.

@@ -8,7 +8,7 @@ from itertools import chain
 from grpo_env.equality import all_equal
 
 from ..config import TrainConfig
-from ..rollout import ScoredRollout
+from ..shared_types import ScoredRollout
 
 
 class GroupSelection:

@@ -10,9 +10,9 @@ from functools import partial
 from ..config import TrainConfig
 from ..engine.policy import Policy
 from ..engine.sampling.protocol import EngineAwayError, RolloutEngine
-from ..prompts import PromptSampler, sample_prompts
 from ..rollout import SampledGroups, sample_rollouts, score_rollouts
 from .dynamic_sampling import GroupSelection
+from .prompt_sampler import PromptSampler, sample_prompts
 
 
 class StepSampler:

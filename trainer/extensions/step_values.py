@@ -6,7 +6,6 @@ step between them; Math-Shepherd (Wang et al. 2024, arXiv:2312.08935, section 3.
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,9 +20,9 @@ from ..engine.policy import Policy
 from ..engine.sampling.sampler import Rollout, sample
 from ..episodes.rows import Beginning
 from ..episodes.sampling import sample_episodes
-from ..prompts import Prompt
-from ..rollout import SampledGroups, ScoredRollout, rank_slice, score_rollouts
+from ..rollout import SampledGroups, rank_slice, score_rollouts
 from ..scored_groups import ValuedStep, reward_of
+from ..shared_types import Prompt, ScoredRollout
 from ..step_tokens import completion_ends
 
 
@@ -78,9 +77,6 @@ def step_values(
         if not settings.skip_uniform or not all_equal([rewards[row] or 0.0 for row in scored]):
             prefixes[number] = _shared_prefixes(policy, by_name, rollouts, scored, settings)
     waiting = [prefix for of_group in prefixes for prefix in of_group.values() if len(prefix.rows) <= settings.rollouts]
-    dropped = _beyond_budget(waiting, rollouts, config, step)
-    prefixes = [{key: p for key, p in of_group.items() if id(p) not in dropped} for of_group in prefixes]
-    waiting = [prefix for prefix in waiting if id(prefix) not in dropped]
     tokens = _continue(policy, by_name, rollouts, waiting, config, step)
     rows = [
         _valued_steps(row, len(rollouts[row].rollout.ids), prefixes[number], group, rewards)
@@ -117,22 +113,6 @@ def _shared_prefixes(
             prefix = prefixes.setdefault(tuple(rollout.ids[: token + 1]), _Prefix([], token + 1))
             prefix.rows.append(row)
     return prefixes
-
-
-def _beyond_budget(
-    prefixes: Sequence[_Prefix], rollouts: Sequence[ScoredRollout], config: TrainConfig, step: int
-) -> set[int]:
-    """The ids of prefixes to leave out, chosen at random, so that about ``token_budget`` tokens are sampled.
-
-    A continuation is expected to be as long as the rest of the completions that share the prefix.
-    """
-    limit = config.step_values.token_budget
-    if limit is None:
-        return set()
-    rests = [fmean(_rest(rollouts[row], prefix.length) for row in prefix.rows) for prefix in prefixes]
-    expected = config.step_values.rollouts * sum(rests)
-    draws = random.Random(f"{config.seed}/{step}/values")
-    return {id(prefix) for prefix in prefixes if draws.random() * expected >= limit}
 
 
 def _continue(

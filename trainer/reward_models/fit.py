@@ -65,7 +65,7 @@ def fit(
                 learning_rate=RATE if settings.learning_rate is None else settings.learning_rate,
                 per_device_train_batch_size=at_once,
                 gradient_accumulation_steps=-(-settings.batch_size // at_once),
-                warmup_steps=0.1,
+                warmup_steps=0.1 if len(rows) * settings.epochs > settings.batch_size else 0,  # or the one has rate 0
                 weight_decay=0.01,
                 seed=settings.seed,
                 data_seed=settings.seed,

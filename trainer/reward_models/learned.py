@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from grpo_env.verifiers.compose import WeightedSum
     from grpo_env.verifiers.models import ModelVerifier
 
-    from ..rollout import ScoredRollout
+    from ..shared_types import ScoredRollout
 
 
 class LearnedPart(NamedTuple):

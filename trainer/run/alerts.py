@@ -67,6 +67,21 @@ def uniform_groups(rows: Sequence[Row]) -> Alert | None:
     return seen, "The task is too hard: try easier examples, a larger group_size, or a reward with partial credit"
 
 
+def phantom_gradient(rows: Sequence[Row]) -> Alert | None:
+    """Half of the gradient comes from groups in which nothing is right, and accuracy has not risen."""
+    share, accuracy, start = _mean(rows, "phantom_gradient"), _mean(rows, "accuracy"), _mean(rows[:WINDOW], "accuracy")
+    if share is None or share < 0.5 or accuracy is None or start is None or len(rows) < 2 * WINDOW:
+        return None
+    if accuracy > start + max(0.02, start / 5):
+        return None
+    return (
+        f"{share:.0%} of the gradient of the last {WINDOW} steps came from groups in which no completion is right, and "
+        f"the accuracy went from {start:.2f} to {accuracy:.2f}",
+        "Let the other parts of the reward count for right completions only (when: METRIC), replace these groups "
+        "(dynamic_sampling.part), or use easier examples or a model that can answer now and then",
+    )
+
+
 def entropy_collapse(rows: Sequence[Row]) -> Alert | None:
     """Less than a fifth of the initial entropy is left and the task is not solved: exploration ended too early."""
     start, now, accuracy = _mean(rows[:WINDOW], "entropy"), _mean(rows, "entropy"), _mean(rows, "accuracy")
@@ -155,16 +170,15 @@ def rollout_logprob_gap(rows: Sequence[Row]) -> Alert | None:
         return None
     return (
         f"log-probabilities in the loss differ by {gap:.2f} nats from those of sampling",
-        "Try loss.tis_cap=2, which corrects for the difference, loss.max_row_gap=0.1, which leaves out the worst rows, "
-        "or engine.precision=fp32; so large a gap may also mean that the rollout engine uses other weights or another "
-        "temperature",
+        "Try loss.tis_cap=2, which corrects for the difference, or engine.precision=fp32; so large a gap may also mean "
+        "that the rollout engine uses other weights or another temperature",
     )
 
 
 ALERTS: dict[str, Callable[[Sequence[Row]], Alert | None]] = {
     check.__name__: check
     for check in (
-        *(reward_collapse, uniform_groups, entropy_collapse, length_explosion),
+        *(reward_collapse, uniform_groups, phantom_gradient, entropy_collapse, length_explosion),
         *(truncated, kl_explosion, unscored, reward_hacking, rollout_logprob_gap),
     )
 }

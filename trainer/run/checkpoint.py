@@ -17,7 +17,7 @@ from grpo_env.taskfile.mixture import Mixture, load_mixture
 from ..config import TrainConfig
 from ..engine.policy import Policy
 from ..engine.sharding import full_model_state, full_state, is_sharded, shard_state
-from ..prompts import PromptSampler
+from ..extensions.prompt_sampler import PromptSampler
 from .folder import MODEL, TASK, RunFiles, atomic_write, fsync, read_config, write_errors
 
 

@@ -32,11 +32,11 @@ METRICS = (
     ("out_of_turns", ".1%"),
     ("environments_failed", ",.0f"),
     ("uniform_groups", ".1%"),
+    ("phantom_gradient", ".1%"),
     ("kl", ".4f"),
     ("entropy", ".3f"),
     ("clip_fraction", ".2%"),
     ("rollout_logprob_gap", ".1e"),
-    ("astray", ".2%"),
     ("grad_norm", ".3f"),
     ("tokens_per_second", ",.0f"),
     ("value_tokens", ",.0f"),
@@ -44,7 +44,7 @@ METRICS = (
     ("reward_model/agreement", ".1%"),
     ("reward_model/pairs", ".1%"),
 )
-HIDDEN_AT_ZERO = {"kl", "unscored", "clip_fraction", "truncated", "astray"} | {
+HIDDEN_AT_ZERO = {"kl", "unscored", "clip_fraction", "truncated", "phantom_gradient"} | {
     *("calls", "call_problems", "out_of_turns", "environments_failed")
 }
 

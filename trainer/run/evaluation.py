@@ -13,8 +13,8 @@ from grpo_env.taskfile.task import Task
 from ..config import TrainConfig
 from ..engine.policy import Policy
 from ..episodes.metrics import episode_metrics
-from ..prompts import make_prompts
-from ..rollout import ScoredRollout, sample_rollouts, score_rollouts
+from ..rollout import make_prompts, sample_rollouts, score_rollouts
+from ..shared_types import ScoredRollout
 
 
 def evaluate(

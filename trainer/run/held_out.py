@@ -9,7 +9,7 @@ from typing import Any
 from grpo_env.equality import all_equal
 
 from ..config import TrainConfig
-from ..rollout import ScoredRollout
+from ..shared_types import ScoredRollout
 from .evaluation import accuracy_interval, evaluate, summarize
 from .recorder import Recorder, best
 from .run import Run

@@ -13,13 +13,14 @@ from typing import Any
 from accelerate.utils import broadcast_object_list
 from torch import Tensor
 
+from ..advantages import phantom_gradient
 from ..batch import Batch
 from ..config import flatten
 from ..extensions.dynamic_sampling import GroupSelection
-from ..loss_sums import UpdateStats
 from ..optimizer import learning_rate
 from ..reward_models.learned import agreement
-from ..rollout import ScoredRollout
+from ..shared_types import ScoredRollout
+from ..update import UpdateStats
 from .alerts import warnings
 from .checkpoint import RunFolder
 from .evaluation import summarize
@@ -105,6 +106,7 @@ class Recorder:
             **summarize(sampled),
             "groups_sampled": len(sampled) // config.group_size,
             "uniform_groups": sum(batch.uniform_groups for batch in batches) / config.prompts_per_step,
+            "phantom_gradient": phantom_gradient(groups.selected, advantages, config.group_size),
             **asdict(stats),
             "staleness": fmean(step - rollout.version for rollout in sampled),
             "learning_rate": learning_rate(config.optimizer, step, config.steps),

@@ -91,7 +91,7 @@ def _trained(run: Run, folder: RunFolder, learned: LearnedPart, due: int) -> tup
     )
     rows, loss = label(learned.verifier, loaded, judged).rows, None
     if rows:
-        fit_settings = FitSettings(1, settings.peak_learning_rate, settings.rows_per_update, seed=seed)
+        fit_settings = FitSettings(epochs=1, learning_rate=settings.peak_learning_rate, seed=seed)
         title = f"training the reward model after {due} steps"
         with run.console.progress(title, len(rows)) as advance:
             loss = fit(loaded, rows, fit_settings, advance)

@@ -21,8 +21,9 @@ from ..config import TrainConfig
 from ..engine.micro_batch_size import default_tokens
 from ..engine.policy import Policy
 from ..engine.sampling.protocol import RolloutEngine
-from ..prompts import PromptSampler, task_examples
+from ..extensions.prompt_sampler import PromptSampler
 from ..reward_models.learned import LearnedPart, learned_part
+from ..rollout import task_examples
 from .console import RunConsole
 from .prompt_lengths import fitting_examples
 from .setup import load_policy_and_optimizer

@@ -15,7 +15,7 @@ from grpo_env.scoring.score_row import arrow_schema
 from grpo_env.taskfile.task import Task
 
 from ..engine.sampling.sampler import Rollout
-from ..rollout import ScoredRollout
+from ..shared_types import ScoredRollout
 from .folder import SAMPLES, RunFiles, fsync, write_errors
 from .score_rows import score_rows
 

@@ -11,7 +11,7 @@ from grpo_env.scoring import RowResult, score_row
 from grpo_env.scoring.reader import InputRow
 from grpo_env.taskfile.task import Task
 
-from ..rollout import ScoredRollout
+from ..shared_types import ScoredRollout
 
 
 def write_scores(

@@ -11,7 +11,7 @@ from grpo_env.errors import DivergedError, GrpoEnvError, InterruptedRunError, Ru
 from grpo_env.taskfile.task import finds_task
 
 from ..engine.sharding import is_sharded
-from ..rollout import ScoredRollout
+from ..shared_types import ScoredRollout
 from .folder import BEST, MODEL, SAMPLES, TASK, uninterrupted
 from .recorder import Recorder
 from .run import Progress, Run

@@ -11,10 +11,9 @@ from grpo_env.taskfile.prompt import unused_template_kwargs
 from grpo_env.taskfile.task import Task
 
 from ..config import TrainConfig
-from ..custom import try_functions
 from ..engine.policy import Policy
 from ..episodes.conversation import check_conversation
-from ..error_correction import check_correctable
+from ..extensions.try_functions import try_functions
 from .trackers import check_tracker
 
 MARK = "marked"  # in a text that a chat template writes
@@ -28,8 +27,6 @@ def weighted_parts(task: Task) -> list[str]:
 def check_config(mixture: Mixture, config: TrainConfig) -> None:
     """Raises ``UsageError`` for what can be refused before a model is loaded."""
     check_tracker(config.tracker)
-    if len(mixture.tasks) > 1 and config.advantage.error_correction:
-        raise UsageError("advantage.error_correction: its rates are those of one metric; train on one task")
     if len(mixture.tasks) > 1 and config.reward_model.is_used:
         raise UsageError("reward_model: one part of the reward is compared with a rule; train on one task")
     try_functions(config, [name for task in mixture.tasks for name in weighted_parts(task)])
@@ -60,7 +57,7 @@ def template_warnings(policy: Policy, tasks: Sequence[Task], examples: Sequence[
 
 
 def check_reward(task: Task, config: TrainConfig) -> None:
-    """Raises ``UsageError`` if a task's reward is not what the config needs: its parts, its step scores, its metric."""
+    """Raises ``UsageError`` if a task's reward is not what the config needs: its parts and step scores."""
     parts = {part.name: part for part in getattr(task.verifier, "parts", ())}
     part = config.dynamic_sampling.part
     if part is not None and part not in parts:
@@ -74,8 +71,6 @@ def check_reward(task: Task, config: TrainConfig) -> None:
             f"supervision={config.supervision} needs step scores, and no verifier of the task {task.name} has a "
             "'process' weight; use supervision=outcome, or step_values.rollouts=4 to estimate the values of steps"
         )
-    if config.advantage.error_correction:
-        check_correctable(task)
     task.check_usable()
 
 

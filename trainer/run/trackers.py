@@ -14,7 +14,7 @@ from accelerate.tracking import LOGGER_TYPE_TO_CLASS
 
 from grpo_env.errors import RunError, UsageError
 
-from ..rollout import ScoredRollout
+from ..shared_types import ScoredRollout
 from .folder import RunFiles
 
 SHOWN = 32  # completions in the table of an evaluation

@@ -18,12 +18,10 @@ from grpo_env.trainer.engine.policy import Policy, load_policy
 from grpo_env.trainer.engine.sampling import own
 from grpo_env.trainer.engine.sampling.own import decoding_context
 from grpo_env.trainer.engine.sampling.protocol import SamplingRequest
-from grpo_env.trainer.loss_sums import UpdateStats
 from grpo_env.trainer.optimizer import make_optimizer
-from grpo_env.trainer.prompts import make_prompts
-from grpo_env.trainer.reference_model import add_reference_logp
+from grpo_env.trainer.rollout import make_prompts
 from grpo_env.trainer.run.checkpoint import RunFolder
-from grpo_env.trainer.update import update
+from grpo_env.trainer.update import UpdateStats, add_reference_logp, update
 
 from ..shortcuts import packed, roll_out
 from .fake_cuda import CUDA, INDEXES, READS, FakeCuda, device_of, leaves_of, move_to_cuda

@@ -16,10 +16,10 @@ from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.lora import prepare_adapter
 from grpo_env.trainer.engine.policy import Policy, load_model, load_policy
 from grpo_env.trainer.loop import resume, train
-from grpo_env.trainer.prompts import make_prompts
-from grpo_env.trainer.reference_model import add_reference_logp
+from grpo_env.trainer.rollout import make_prompts
 from grpo_env.trainer.run.checkpoint import RunFolder
 from grpo_env.trainer.run.run import Run
+from grpo_env.trainer.update import add_reference_logp
 
 from ..shortcuts import loss_of, packed, roll_out
 

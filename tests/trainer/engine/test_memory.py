@@ -23,11 +23,9 @@ from grpo_env.trainer.engine.policy import Policy, load_policy
 from grpo_env.trainer.engine.sampling.own import OwnEngine
 from grpo_env.trainer.engine.sampling.sampler import sample
 from grpo_env.trainer.loop import train
-from grpo_env.trainer.oom import with_oom_retry
 from grpo_env.trainer.optimizer import make_optimizer
-from grpo_env.trainer.prompts import make_prompts
-from grpo_env.trainer.reference_model import add_reference_logp
-from grpo_env.trainer.update import update
+from grpo_env.trainer.rollout import make_prompts
+from grpo_env.trainer.update import add_reference_logp, update, with_oom_retry
 
 from ..shortcuts import loss_of, packed, roll_out
 
@@ -156,7 +154,7 @@ def test_a_single_row_beyond_the_budget_does_not_raise_it(policy: Policy) -> Non
 def test_sharded_weights_are_not_retried_and_the_advice_names_the_size(
     policy: Policy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("grpo_env.trainer.oom.is_sharded", lambda policy: True)
+    monkeypatch.setattr("grpo_env.trainer.update.is_sharded", lambda policy: True)
     ids = torch.zeros(3, 600, dtype=torch.long)
     micro = MicroBatch([[1] * 100] * 3, ids, ids == 0, ids == 0, ids.float(), ids.float(), ids[:, 0])
 

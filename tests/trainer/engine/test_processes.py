@@ -20,8 +20,7 @@ from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.sharding import with_fsdp
 from grpo_env.trainer.loop import resume, train
-from grpo_env.trainer.loss_sums import UpdateStats
-from grpo_env.trainer.update import update
+from grpo_env.trainer.update import UpdateStats, update
 
 from ... import forked
 

@@ -10,9 +10,9 @@ import torch
 from grpo_env.core import Score
 from grpo_env.taskfile.task import Task, load_task
 from grpo_env.trainer.engine.sampling.sampler import Rollout
-from grpo_env.trainer.rollout import ScoredRollout
 from grpo_env.trainer.run.folder import RunFiles
 from grpo_env.trainer.run.samples import SampleFiles
+from grpo_env.trainer.shared_types import ScoredRollout
 
 CHAT = {"dataset.limit": {"train": 2, "eval": 2}}
 

@@ -26,7 +26,7 @@ from grpo_env.trainer.engine.sampling.sampler import Rollout, sample
 from grpo_env.trainer.engine.sampling.vllm_server import VllmServers
 from grpo_env.trainer.episodes.sampling import _TurnSampler
 from grpo_env.trainer.loop import resume, train
-from grpo_env.trainer.rollout import ScoredRollout
+from grpo_env.trainer.shared_types import ScoredRollout
 from grpo_env.trainer.update import update
 
 from ...shortcuts import read_samples

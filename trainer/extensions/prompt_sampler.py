@@ -7,33 +7,21 @@ import random
 from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cache, lru_cache, partial
 from itertools import accumulate, cycle, islice
 from statistics import fmean
-from typing import TYPE_CHECKING, NamedTuple
 
-from grpo_env.core import Example, Verifier
-from grpo_env.environments.episode import EnvironmentClass
+from grpo_env.core import Example
 from grpo_env.errors import UsageError
 from grpo_env.scoring import select
-from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 
-if TYPE_CHECKING:
-    from .config import TrainConfig
-    from .rollout import ScoredRollout
+from ..config import TrainConfig
+from ..rollout import make_prompts, task_examples
+from ..shared_types import Prompt, ScoredRollout
 
 # Weight of examples with a pass rate of 1: they are still sampled now and then, in case the model forgets them.
 MIN_WEIGHT = 0.05
-
-
-class Prompt(NamedTuple):
-    """An example to sample completions for, and the verifier that scores them."""
-
-    task: Task
-    verifier: Verifier
-    example: Example
 
 
 class PromptSampler:
@@ -87,27 +75,6 @@ class PromptSampler:
             if row.task == self.task.name and row.correct is not None:
                 correct.setdefault(row.example.id, []).append(row.correct)
         self.rates.update({id: fmean(values) for id, values in correct.items()})
-
-
-def task_examples(
-    task: Task, split: Split, limit: int | None = None, report: Callable[[str], None] = lambda line: None
-) -> list[Example]:
-    """``Task.examples``, whose prompts tell the model of the tools of the task's environment, if it has one."""
-    examples = task.examples(split, limit, report)
-    if task.spec.environment is None:
-        return examples
-    environment = EnvironmentClass.of_task(task)
-    environment.check_columns(examples)
-    if not environment.tools:
-        return examples
-    tools = {"tools": list(environment.tools)}
-    return [replace(e, chat_template_kwargs={**e.chat_template_kwargs, **tools}) for e in examples]
-
-
-def make_prompts(task: Task, examples: Sequence[Example], step: int = 0) -> list[Prompt]:
-    """Examples of a task as prompts, with the verifier's scheduled weights at ``step``."""
-    verifier = task.verifier.at(step)
-    return [Prompt(task, verifier, example) for example in examples]
 
 
 def sample_prompts(samplers: Sequence[PromptSampler], count: int, step: int, seed: str) -> list[Prompt]:

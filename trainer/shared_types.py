@@ -1,0 +1,34 @@
+"""What several rooms of the trainer hand to each other: prompts, and their scored completions."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from grpo_env.core import Example, Score, Verifier
+from grpo_env.taskfile.task import Task
+
+from .engine.sampling.sampler import Rollout
+
+
+class Prompt(NamedTuple):
+    """An example to sample completions for, and the verifier that scores them."""
+
+    task: Task
+    verifier: Verifier
+    example: Example
+
+
+class ScoredRollout(NamedTuple):
+    """A completion of an example with its score.
+
+    ``correct`` is the value of the part called ``metric``, the task's metric; ``None``: unscored. ``version`` is the
+    number of steps that the weights had learned when they sampled it.
+    """
+
+    example: Example
+    rollout: Rollout
+    score: Score
+    correct: float | None = None
+    task: str = ""
+    metric: str = ""
+    version: int = 0
