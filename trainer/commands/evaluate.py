@@ -75,7 +75,9 @@ def run_eval(
     """
     task = load_task(task) if isinstance(task, str) else task
     console = console or Console(stderr=True, quiet=True)
-    sizes = {name: _count(name, settings.pop(name)) for name in ("prompts_per_step", "group_size") if name in settings}
+    sizes: dict[str, Any] = {}
+    for name in {"prompts_per_step", "group_size"} & settings.keys():
+        sizes[name] = _count(name, settings.pop(name))
     config = sampling_config(task, "eval", SETTINGS, model, settings).model_copy(update=sizes)
     if out is not None:
         check_new(out, overwrite=overwrite)

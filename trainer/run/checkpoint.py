@@ -159,7 +159,6 @@ class RunFolder(RunFiles):
                 shutil.rmtree(draft, ignore_errors=True)
                 policy.model.save_pretrained(draft, state_dict=weights)
                 policy.tokenizer.save_pretrained(draft)
-                shutil.rmtree(final, ignore_errors=True)  # of a run that was resumed before it
                 draft.rename(final)
 
 

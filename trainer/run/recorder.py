@@ -147,11 +147,12 @@ class Recorder:
             return
         check_weights(self.run.policy, self.run.initial_rms)
         name = f"{BEST}-{step:06d}"
-        self.folder.save_model(self.run.policy, name)
         if self.folder.writes:
-            for old in self.folder.path.glob(f"{BEST}-*"):
-                if old.name != name:
-                    shutil.rmtree(old)
+            shutil.rmtree(self.folder.path / name, ignore_errors=True)  # of a run that was resumed before this step
+        self.folder.save_model(self.run.policy, name)
+        for old in self.folder.path.glob(f"{BEST}-*") if self.folder.writes else ():
+            if old.name != name:
+                shutil.rmtree(old)
 
     def close(self) -> None:
         """Finish the tracker."""
