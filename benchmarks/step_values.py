@@ -26,8 +26,9 @@ import torch
 from grpo_env import load_task
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import load_policy
-from grpo_env.trainer.extensions.step_values import Start, continuations, step_boundaries
+from grpo_env.trainer.extensions.step_values import continuations, step_boundaries
 from grpo_env.trainer.rollout import make_prompts, sample_rollouts, score_rollouts
+from grpo_env.trainer.shared_types import Start
 
 CONTINUATIONS = 64
 TRIALS = 200

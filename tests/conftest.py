@@ -6,6 +6,8 @@ os.environ["HF_HUB_OFFLINE"] = "1"  # read when huggingface_hub is imported
 
 from hypothesis import settings
 
+from .peer import peer as peer
+
 settings.register_profile("suite", derandomize=True, deadline=None)
 settings.register_profile("search", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))

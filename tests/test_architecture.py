@@ -44,6 +44,7 @@ STDLIB_ONLY = [
     "control_tokens",
     "core",
     "deadlines",
+    "endpoint",
     "errors",
     "killable_worker",
     "lazy_regex",

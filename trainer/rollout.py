@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from accelerate import Accelerator
 from accelerate.utils import gather_object
@@ -17,9 +16,10 @@ from grpo_env.taskfile.task import Task
 
 from .engine.policy import Policy
 from .engine.sampling.sampler import Rollout, sample
+from .episodes.rows import Beginning
 from .episodes.sampling import sample_episodes
 from .group_scoring import BackgroundScorer, metric_value, scores_in_batches, scores_of
-from .shared_types import Prompt, ScoredRollout
+from .shared_types import Prompt, ScoredRollout, Start
 
 
 def task_examples(
@@ -81,36 +81,86 @@ def sample_rollouts(
     Of tasks with an environment, completions are episodes, at most ``environments`` at once. ``advance`` is called with
     the number of completions of each group that is complete.
     """
-    shard = rank_slice(policy.accelerator, len(prompts))
-    sampled, seeds = SampledGroups(prompts[shard], advance=advance), group_seeds(prompts, seed)[shard]
-    options: dict[str, Any] = {"max_new_tokens": max_new_tokens, "temperature": temperature}
-    plays = [prompt.task.spec.environment is not None for prompt in sampled.prompts]
-    episodes = [number for number, several_turns in enumerate(plays) if several_turns]
-    texts = [number for number, several_turns in enumerate(plays) if not several_turns]
-    try:
-        if any(prompt.task.spec.environment is None for prompt in prompts):
+    starts = [Start(prompt, None, 0, own) for prompt, own in zip(prompts, group_seeds(prompts, seed), strict=True)]
+    limits = {"max_new_tokens": max_new_tokens, "environments": environments}
+    return sample_from(policy, starts, group_size, temperature=temperature, advance=advance, **limits)
+
+
+def sample_from(
+    policy: Policy,
+    starts: Sequence[Start],
+    count: int,
+    *,
+    max_new_tokens: int,
+    temperature: float,
+    environments: int = 64,
+    advance: Callable[[int], None] = lambda count: None,
+) -> SampledGroups:
+    """Sample ``count`` completions of at most ``max_new_tokens`` tokens from each start of this process.
+
+    Raises ``RunError`` if an environment answers the turns of a beginning in another way than before.
+    """
+    mine = starts[rank_slice(policy.accelerator, len(starts))]
+    sampled, everywhere = SampledGroups([start.prompt for start in mine], advance=advance), set(map(_plays, starts))
+    texts, episodes = ([n for n, start in enumerate(mine) if _plays(start) == plays] for plays in (False, True))
+    limits = [max_new_tokens - mine[n].length for n in texts]
+    beginnings = [_beginning(mine[n]) for n in episodes]
+    try:  # all processes sample if one of them does
+        if False in everywhere:
             sample(
                 policy,
-                [policy.prompt_ids(sampled.prompts[n].example, sampled.prompts[n].task.format) for n in texts],
-                group_size,
-                seeds=[seeds[n] for n in texts],
-                on_group=lambda index, rollouts: sampled.add(texts[index], rollouts),
-                **options,
+                [_read(policy, mine[n]) for n in texts],
+                count,
+                max_new_tokens=max(limits, default=max_new_tokens),
+                limits=limits,
+                temperature=temperature,
+                seeds=[mine[n].seed for n in texts],
+                on_group=lambda index, rests: sampled.add(
+                    texts[index], [_joined(policy, mine[texts[index]], rest) for rest in rests]
+                ),
             )
-        if any(prompt.task.spec.environment is not None for prompt in prompts):
+        if True in everywhere:
             sample_episodes(
                 policy,
-                [sampled.prompts[n] for n in episodes],
-                group_size,
-                seeds=[seeds[n] for n in episodes],
+                [mine[n].prompt for n in episodes],
+                count,
+                max_new_tokens=max_new_tokens,
+                temperature=temperature,
+                seeds=[mine[n].seed for n in episodes],
                 at_once=environments,
+                beginnings=[b for b in beginnings if b is not None] or None,
                 on_group=lambda index, rollouts: sampled.add(episodes[index], rollouts),
-                **options,
             )
     except BaseException:
         sampled.scorer.stop()
         raise
     return sampled
+
+
+def _plays(start: Start) -> bool:
+    return start.prompt.task.spec.environment is not None
+
+
+def _read(policy: Policy, start: Start) -> list[int]:
+    """The tokens of a text that a model reads before it goes on."""
+    if start.rollout is None:
+        return policy.prompt_ids(start.prompt.example, start.prompt.task.format)
+    return start.rollout.prompt_ids + start.rollout.ids[: start.length]
+
+
+def _joined(policy: Policy, start: Start, rest: Rollout) -> Rollout:
+    """A text from its beginning, if it has one; log-probabilities are those of whole samples only."""
+    if start.rollout is None:
+        return rest
+    ids = start.rollout.ids[: start.length] + rest.ids
+    text = policy.decode(ids[:-1] if rest.finish == "stop" else ids)
+    return replace(start.rollout, ids=ids, text=text, finish=rest.finish, logps=[])
+
+
+def _beginning(start: Start) -> Beginning | None:
+    if start.rollout is None:
+        return None
+    return Beginning(start.rollout, sum(end <= start.length for _, end in start.rollout.spans or ()))
 
 
 def score_rollouts(policy: Policy, sampled: SampledGroups, version: int = 0) -> list[ScoredRollout]:

@@ -1,4 +1,4 @@
-"""What several rooms of the trainer hand to each other: prompts, and their scored completions."""
+"""What several rooms of the trainer hand to each other: prompts, what is sampled from, and scored completions."""
 
 from __future__ import annotations
 
@@ -16,6 +16,18 @@ class Prompt(NamedTuple):
     task: Task
     verifier: Verifier
     example: Example
+
+
+class Start(NamedTuple):
+    """What completions go on from: a prompt and, of an earlier completion, its first ``length`` tokens; and the seed.
+
+    Of an episode, they end with a turn.
+    """
+
+    prompt: Prompt
+    rollout: Rollout | None
+    length: int
+    seed: str
 
 
 class ScoredRollout(NamedTuple):

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-import os
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, NamedTuple
-from urllib.parse import urlsplit
 
 from grpo_env.core import BatchVerifier, Completion, Example, Format, Score
+from grpo_env.endpoint import Endpoint, Failure, Reply, ask, check_address, usable_key
 from grpo_env.errors import UsageError
 from grpo_env.registry import SAFE, is_safe_mode, verifier
 
 from .answers.extract import final_answer
 from .blocks import passage, whole_turn
-from .endpoint import Endpoint, Failure, Reply, ask
 from .llm_judge_prompt import Question, equality_question, read_grade, read_verdict, reasons, reminder, rubric_question
 from .replies import ReplyCache, request_key
 
@@ -84,7 +82,7 @@ class LLMJudge(BatchVerifier):
     in_process: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        _check_address(self.base_url)
+        check_address(self.base_url, "name the key's environment variable in api_key_env")
         if self.api_key_env is not None and is_safe_mode():
             raise UsageError(f"api_key_env: {SAFE}=1 refuses to send secrets to an address that a task file names")
         if self.rubric is not None and not self.rubric.strip():
@@ -224,8 +222,8 @@ class LLMJudge(BatchVerifier):
     def _endpoint(self) -> Endpoint:
         key = None
         if self.api_key_env is not None:
-            key = os.environ.get(self.api_key_env, "").strip()
-            if not (key and key.isascii() and key.isprintable()):
+            key = usable_key(self.api_key_env)
+            if key is None:
                 raise UsageError(f"api_key_env: the environment variable {self.api_key_env} contains no API key")
         return Endpoint(self.base_url, key, self.timeout, self.retries, self.concurrency, self.requests_per_minute)
 
@@ -254,15 +252,3 @@ def _last_user_message(example: Example) -> str | None:
 
 def _is_blank(text: str) -> bool:
     return all(unicodedata.category(character)[0] in "PZC" for character in text)
-
-
-def _check_address(url: str) -> None:
-    try:
-        parts = urlsplit(url)
-        is_valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        is_valid = False
-    if not is_valid:
-        raise UsageError(f"base_url: expected a URL such as http://localhost:8000/v1, got {url!r}")
-    if parts.username is not None or parts.query:
-        raise UsageError("base_url: no credentials or query; name the key's environment variable in api_key_env")

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from grpo_env.endpoint import Reply
 from grpo_env.errors import UsageError
-
-from .endpoint import Reply
 
 WAIT = 60.0  # seconds for other processes to finish writing
 

@@ -59,6 +59,17 @@ Model = Annotated[
     str | None,
     typer.Option("--model", "-m", help="Hub id or folder of a model. Default: the task's or the bundled one."),
 ]
+BaseUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--base-url",
+        metavar="URL",
+        help="OpenAI-compatible endpoint that has the model, such as http://localhost:8000/v1; --model is its name "
+        "there. The key is read from OPENAI_API_KEY.",
+    ),
+]
+Concurrency = Annotated[int, typer.Option(min=1, help="Requests at once to --base-url.")]
+Timeout = Annotated[float, typer.Option(min=1.0, help="Seconds that a request to --base-url may take.")]
 Segments = Annotated[str, typer.Option(help="Where a step ends: line, paragraph, sentence, marker or separator.")]
 Separator = Annotated[str, typer.Option(help="The string between two steps, for --segments separator.")]
 Split = Annotated[str, typer.Option(callback=_check_split, help="train or eval.")]

@@ -12,11 +12,14 @@ from grpo_env.errors import UsageError
 
 from .hub_offline import set_if_unreachable
 from .options import (
+    BaseUrl,
+    Concurrency,
     Model,
     Overrides,
     Overwrite,
     Split,
     TaskName,
+    Timeout,
     VerifierFiles,
     console,
     ending_by_sigterm,
@@ -74,6 +77,9 @@ def evaluate(
     task: TaskName,
     overrides: Overrides = None,
     model: Model = None,
+    base_url: BaseUrl = None,
+    concurrency: Concurrency = 8,
+    timeout: Timeout = 600.0,
     samples: Annotated[int, typer.Option(min=1, help="Samples per problem for pass@k.")] = 8,
     limit: Annotated[int | None, typer.Option(min=1, help="Evaluate only the first N problems.")] = None,
     out: Annotated[
@@ -88,11 +94,21 @@ def evaluate(
 
     from grpo_env.taskfile.task import load_task
     from grpo_env.trainer.commands.evaluate import run_eval
+    from grpo_env.trainer.commands.served_model import endpoint_at
 
     keys, settings = split_overrides(overrides)
     loaded = load_task(task, keys)
+    endpoint = None if base_url is None else endpoint_at(base_url, concurrency, timeout)
     result = run_eval(
-        loaded, model, samples=samples, limit=limit, out=out, overwrite=overwrite, console=console, **settings
+        loaded,
+        model,
+        endpoint=endpoint,
+        samples=samples,
+        limit=limit,
+        out=out,
+        overwrite=overwrite,
+        console=console,
+        **settings,
     )
     print(json.dumps(result, indent=2))
 
@@ -102,6 +118,9 @@ def generate(
     out: Annotated[Path, typer.Option("--out", "-o", help="JSONL file for the completions.")],
     overrides: Overrides = None,
     model: Model = None,
+    base_url: BaseUrl = None,
+    concurrency: Concurrency = 8,
+    timeout: Timeout = 600.0,
     samples: Annotated[int, typer.Option(min=1, help="Completions of each prompt.")] = 8,
     greedy: Annotated[
         bool, typer.Option("--greedy", help="One completion of each prompt, of the most likely tokens.")
@@ -120,13 +139,23 @@ def generate(
     from grpo_env.taskfile.task import load_task
     from grpo_env.trainer.commands.generate import Request
     from grpo_env.trainer.commands.generate import generate as sample_into
+    from grpo_env.trainer.commands.served_model import endpoint_at
 
     keys, settings = split_overrides(overrides)
     loaded = load_task(task, keys)
     request = Request(split, samples, greedy, limit, batch)  # type: ignore[arg-type]
+    endpoint = None if base_url is None else endpoint_at(base_url, concurrency, timeout)
     with ending_by_sigterm():
         sample_into(
-            loaded, out, request, model=model, restart=restart, overwrite=overwrite, console=console, **settings
+            loaded,
+            out,
+            request,
+            model=model,
+            endpoint=endpoint,
+            restart=restart,
+            overwrite=overwrite,
+            console=console,
+            **settings,
         )
     command = f"grpo_env score {loaded.command_line_name} {out}{repeated(overrides, verifiers)} --out scores.jsonl"
     console.print(f"Wrote {out}. Next: {command}", markup=False, soft_wrap=True)

@@ -12,9 +12,9 @@ from grpo_env.taskfile.task import Task
 from grpo_env.trainer.advantages import token_advantages
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import Policy
-from grpo_env.trainer.extensions.step_values import Start, continuations, step_values
+from grpo_env.trainer.extensions.step_values import continuations, step_values
 from grpo_env.trainer.rollout import make_prompts
-from grpo_env.trainer.shared_types import ScoredRollout
+from grpo_env.trainer.shared_types import ScoredRollout, Start
 
 from .shortcuts import roll_out
 from .test_episodes import a_task, call, examples, scripted, talker  # noqa: F401

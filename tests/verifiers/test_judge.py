@@ -28,7 +28,8 @@ from grpo_env.verifiers.llm_judge_prompt import (
     reminder,
 )
 
-from .conftest import Answer, judge_by_equality, request_data
+from ..peer import Answer
+from .conftest import judge_by_equality, request_data
 
 CHAT = (Message("system", "Be brief."), Message("user", "What is 9 * 8?"))
 EXAMPLE = Example("x", CHAT, "72")

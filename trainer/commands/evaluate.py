@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -11,6 +12,7 @@ from rich.console import Console
 
 from grpo_env import scoring_process
 from grpo_env.confidence_intervals import pass_at_k
+from grpo_env.endpoint import Endpoint
 from grpo_env.environments import pool
 from grpo_env.errors import UsageError
 from grpo_env.files.writer import check_new
@@ -27,6 +29,8 @@ from ..run.score_rows import write_scores
 from ..run.task_checks import check_tags
 from ..shared_types import ScoredRollout
 from .sampling_policy import print_policy, sampling_config
+from .served_model import SETTINGS as SERVED_SETTINGS
+from .served_model import ServedModel, evaluate_served
 
 # The settings of training that apply to an evaluation.
 SETTINGS = (
@@ -46,6 +50,7 @@ def run_eval(
     task: Task | str,
     model: str | None = None,
     *,
+    endpoint: Endpoint | None = None,
     samples: int = 8,
     limit: int | None = None,
     out: Path | None = None,
@@ -58,6 +63,7 @@ def run_eval(
     Args:
         task: a task, or its name or file.
         model: ``bundled``, a folder or a hub id; default: the task's own.
+        endpoint: an OpenAI-compatible endpoint that has the model, instead of loading it.
         samples: sampled completions per problem, for pass@k with k = 1, 2, 4, ... up to it.
         limit: evaluate on the first so many problems.
         out: a new ``.jsonl`` file for the sampled completions with their scores, as ``grpo_env score`` writes them.
@@ -75,10 +81,12 @@ def run_eval(
     """
     task = load_task(task) if isinstance(task, str) else task
     console = console or Console(stderr=True, quiet=True)
+    served = None if endpoint is None else ServedModel.of(endpoint, model, task)
     sizes: dict[str, Any] = {}
-    for name in {"prompts_per_step", "group_size"} & settings.keys():
+    for name in {"prompts_per_step", "group_size"} & settings.keys() if served is None else ():
         sizes[name] = _count(name, settings.pop(name))
-    config = sampling_config(task, "eval", SETTINGS, model, settings).model_copy(update=sizes)
+    known_settings = SETTINGS if served is None else SERVED_SETTINGS
+    config = sampling_config(task, "eval", known_settings, model, settings).model_copy(update=sizes)
     if out is not None:
         check_new(out, overwrite=overwrite)
 
@@ -87,20 +95,25 @@ def run_eval(
 
     examples = task_examples(task, "eval", limit, report)
     scoring_process.start()
-    policy = load_policy(config.model, device=config.engine.device, precision=config.engine.precision)
-    print_policy(policy, console)
-    check_tags(policy, task)
-    check_conversation(policy, task)
-    examples, overlong = fitting_examples(policy, task, "eval", examples, config.sampling)
-    rows = len(examples) * (1 + samples) // policy.accelerator.num_processes
-    with progress("eval", rows, console) as advance, pool.ended_after():
-        greedy = evaluate(policy, task, examples, config, samples=0, advance=advance)
-        sampled = evaluate(policy, task, examples, config, samples=samples, advance=advance)
-    if out is not None and policy.accelerator.is_main_process:
+    overlong, processes, writes = None, 1, out is not None
+    if served is not None:
+        served.print_to(console)
+        rollouts = partial(evaluate_served, served, task, examples, config)
+    else:
+        policy = load_policy(config.model, device=config.engine.device, precision=config.engine.precision)
+        print_policy(policy, console)
+        check_tags(policy, task)
+        check_conversation(policy, task)
+        examples, overlong = fitting_examples(policy, task, "eval", examples, config.sampling)
+        processes, writes = policy.accelerator.num_processes, writes and policy.accelerator.is_main_process
+        rollouts = partial(evaluate, policy, task, examples, config)
+    with progress("eval", len(examples) * (1 + samples) // processes, console) as advance, pool.ended_after():
+        greedy, sampled = rollouts(samples=0, advance=advance), rollouts(samples=samples, advance=advance)
+    if out is not None and writes:
         write_scores(out, task, sampled, samples, overwrite=overwrite, report=report)
     return {
         "task": task.name,
-        "model": policy.name,
+        "model": config.model,
         "metric": task.metric,
         "examples": len(examples),
         "samples": samples,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from rich.console import Console
 
 from grpo_env.core import Example
+from grpo_env.endpoint import Endpoint
 from grpo_env.errors import UsageError
 from grpo_env.files.jsonl import dump_record
 from grpo_env.plural import counted
@@ -28,7 +30,10 @@ from ..rollout import group_seeds, make_prompts
 from ..run.progress import progress
 from ..run.prompt_lengths import fitting_examples
 from ..run.task_checks import check_tags
+from ..shared_types import Prompt
 from .sampling_policy import sampling_config, sampling_identity, sampling_policy
+from .served_model import SETTINGS as SERVED_SETTINGS
+from .served_model import ServedModel
 
 # The settings of training that apply to sampling from a model.
 SETTINGS = (
@@ -77,6 +82,7 @@ def generate(
     request: Request | None = None,
     *,
     model: str | None = None,
+    endpoint: Endpoint | None = None,
     restart: bool = False,
     overwrite: bool = False,
     console: Console,
@@ -92,6 +98,7 @@ def generate(
         out: a ``.jsonl`` file.
         request: which examples, and how many completions.
         model: ``bundled``, a folder or a hub id; default: the task's own.
+        endpoint: an OpenAI-compatible endpoint that has the model, instead of loading it.
         restart: discard the work of an interrupted call.
         overwrite: replace ``out`` if it exists, once the new file is complete.
         console: gets messages and the progress.
@@ -111,18 +118,20 @@ def generate(
     if out.suffix != ".jsonl":
         raise UsageError(f"{out}: --out must end in .jsonl")
     request = request or Request()
-    config = sampling_config(task, "generate", SETTINGS, model, settings)
+    served = None if endpoint is None else ServedModel.of(endpoint, model, task)
+    config = sampling_config(task, "generate", SETTINGS if served is None else SERVED_SETTINGS, model, settings)
     examples = task.examples(
         request.split, request.limit, lambda line: console.print(line, markup=False, style="yellow")
     )
     _check_gold_answers(task, examples)
-    identity = _identity(task, config, request, examples)
+    identity = _identity(task, config, request, examples, served)
     output = ResumableOutput(out, identity, restart=restart, overwrite=overwrite)
-    with output, sampling_policy(config, console) as policy:
-        check_tags(policy, task)
-        examples, overlong = fitting_examples(policy, task, request.split, examples, config.sampling)
-        if overlong is not None:
-            console.print(overlong, markup=False, style="yellow", soft_wrap=True)
+    with output, sampling_policy(config, console) if served is None else nullcontext(served) as sampler:
+        if isinstance(sampler, ServedModel):
+            sampler.print_to(console)
+        else:
+            check_tags(sampler, task)
+            examples = _fitting(sampler, task, config, request, examples, console)
         console.print(
             f"task       {task.name}: {counted(len(examples), 'example')} of the {request.split} split, "
             f"{request.copies} completions each"
@@ -131,7 +140,7 @@ def generate(
             console.print(f"resuming after {counted(output.summary.rows, 'example')} of an interrupted run")
         before, start = output.summary.completions, time.perf_counter()
         try:
-            _sample_rest(policy, task, config, request, examples, output, console)
+            _sample_rest(sampler, task, config, request, examples, output, console)
         except BaseException:
             if output.resumable:
                 console.print("finished prompts are kept; the same command resumes after them", style="yellow")
@@ -141,8 +150,18 @@ def generate(
     return output.summary
 
 
+def _fitting(
+    policy: Policy, task: Task, config: TrainConfig, request: Request, examples: list[Example], console: Console
+) -> list[Example]:
+    """The examples whose prompts are not too long."""
+    fitting, overlong = fitting_examples(policy, task, request.split, examples, config.sampling)
+    if overlong is not None:
+        console.print(overlong, markup=False, style="yellow", soft_wrap=True)
+    return fitting
+
+
 def _sample_rest(
-    policy: Policy,
+    sampler: Policy | ServedModel,
     task: Task,
     config: TrainConfig,
     request: Request,
@@ -156,15 +175,7 @@ def _sample_rest(
     with progress("generate", len(rest) * request.copies, console) as advance:
         for start in range(0, len(rest), size):
             some = rest[start : start + size]
-            rollouts = sample(
-                policy,
-                [policy.prompt_ids(example, task.format) for example in some],
-                request.copies,
-                max_new_tokens=config.sampling.max_new_tokens,
-                temperature=0.0 if request.greedy else config.sampling.temperature,
-                seeds=group_seeds(make_prompts(task, some), f"{config.seed}/{request.split}"),
-                on_group=lambda number, group: advance(len(group)),
-            )
+            rollouts = _sample(sampler, make_prompts(task, some), config, request, advance)
             groups = [rollouts[place : place + request.copies] for place in range(0, len(rollouts), request.copies)]
             lines = "".join(dump_record(_row(*pair)) for pair in zip(some, groups, strict=True))
             ends = Counter(rollout.finish for rollout in rollouts)
@@ -172,17 +183,43 @@ def _sample_rest(
             output.add(ChunkResult(lines.encode(), (), summary))
 
 
+def _sample(
+    sampler: Policy | ServedModel,
+    prompts: Sequence[Prompt],
+    config: TrainConfig,
+    request: Request,
+    advance: Callable[[int], None],
+) -> list[Rollout]:
+    temperature = 0.0 if request.greedy else config.sampling.temperature
+    seed = f"{config.seed}/{request.split}"
+    if isinstance(sampler, ServedModel):
+        return sampler.sample(prompts, request.copies, config, temperature=temperature, seed=seed, advance=advance)
+    return sample(
+        sampler,
+        [sampler.prompt_ids(example, task.format) for task, _, example in prompts],
+        request.copies,
+        max_new_tokens=config.sampling.max_new_tokens,
+        temperature=temperature,
+        seeds=group_seeds(prompts, seed),
+        on_group=lambda number, group: advance(len(group)),
+    )
+
+
 def _row(example: Example, rollouts: Sequence[Rollout]) -> dict[str, Any]:
-    """The example's columns, its prompt and its completions, as ``score`` reads them."""
-    prompt = example.prompt
+    """The example's columns, its prompt and its completions, as ``score`` reads them.
+
+    Of completions from an endpoint, the token ids are not known.
+    """
+    prompt, completions = example.prompt, [rollout.completion() for rollout in rollouts]
+    ids = [completion.token_ids for completion in completions]
     return {
         **{name: value for name, value in example.info.items() if name not in RESERVED},
         "id": example.id,
         "prompt": prompt if isinstance(prompt, str) else [message._asdict() for message in prompt],
-        "completions": [rollout.text for rollout in rollouts],
-        "finish_reason": [rollout.finish for rollout in rollouts],
-        "num_tokens": [len(rollout.ids) for rollout in rollouts],
-        "token_ids": [rollout.ids for rollout in rollouts],
+        "completions": [completion.text for completion in completions],
+        "finish_reason": [completion.finish for completion in completions],
+        "num_tokens": [completion.num_tokens for completion in completions],
+        "token_ids": None if None in ids else ids,
     }
 
 
@@ -202,10 +239,13 @@ def _check_gold_answers(task: Task, examples: Sequence[Example]) -> None:
             )
 
 
-def _identity(task: Task, config: TrainConfig, request: Request, examples: Sequence[Example]) -> dict[str, Any]:
+def _identity(
+    task: Task, config: TrainConfig, request: Request, examples: Sequence[Example], served: ServedModel | None
+) -> dict[str, Any]:
     """Everything that the output depends on."""
     return {
-        **sampling_identity(config, SETTINGS),
+        **sampling_identity(config, SETTINGS if served is None else SERVED_SETTINGS),
+        **({} if served is None else {"endpoint": served.endpoint.url}),
         "task": task.name,
         "format": asdict(task.format),
         "examples": examples_hash(examples),

@@ -37,10 +37,10 @@ from grpo_env.taskfile.task import Task
 from ..config import StepValuesConfig, TrainConfig
 from ..engine.policy import Policy
 from ..engine.sampling.sampler import Rollout
-from ..extensions.step_values import Start, continuations
+from ..extensions.step_values import continuations
 from ..group_scoring import metric_value, scores_of
 from ..run.progress import progress
-from ..shared_types import Prompt
+from ..shared_types import Prompt, Start
 from ..step_tokens import completion_ends
 from .generate import RESERVED, SETTINGS
 from .sampling_policy import sampling_config, sampling_identity, sampling_policy

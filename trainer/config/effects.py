@@ -36,6 +36,7 @@ NEEDS: dict[str, Condition] = {
     "kl.bias_correction": _PENALTY,
     "kl.estimator": _PENALTY,
     "lora.alpha": _ADAPTER,
+    "lora.quantize": _ADAPTER,
     "lora.target_modules": _ADAPTER,
     "loss.clip_high": _CLIPPED,
     "loss.clip_low": _CLIPPED,

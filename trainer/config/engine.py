@@ -32,5 +32,8 @@ class LoraConfig(Settings):
     """Rank of the adapter; 0: train all weights."""
     alpha: float = Field(default=32.0, ge=0)
     """The adapter's output is scaled by ``alpha`` / ``rank``."""
+    quantize: Literal["nf4"] | None = None
+    """Keep the frozen linear layers in 4 bits (QLoRA, Dettmers et al. 2023), by bitsandbytes; null: in the model's own
+    dtype where the policy computes in bfloat16, else in float32."""
     target_modules: str = "all-linear"
     """Layers to adapt: ``all-linear`` (all linear layers but the head) or names (``q_proj,v_proj``)."""

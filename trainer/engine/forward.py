@@ -140,9 +140,10 @@ def _has_own_layers(policy: Policy) -> bool:
 def with_fast_paths(policy: Policy, *, share_prompts: bool) -> Policy:
     """The policy with each fast path that gives the logits of the plain path for its model, on three short rows."""
     exact = replace(policy, autocast=None)  # compares the computation itself, not its rounding
+    tolerance = _tolerance(policy.model.dtype)
     separate = replace(exact, has_separate_head=True)
     refusals = dict(policy.refusals)
-    if why := mismatch(partial(_probe_logits, exact), partial(_probe_logits, separate)):
+    if why := mismatch(partial(_probe_logits, exact), partial(_probe_logits, separate), tolerance):
         refusals["has_separate_head"] = why
     has_separate_head = "has_separate_head" not in refusals
     exact = replace(exact, has_separate_head=has_separate_head)
@@ -150,7 +151,7 @@ def with_fast_paths(policy: Policy, *, share_prompts: bool) -> Policy:
     if share_prompts:
         why = "its layers mix positions otherwise than by attention, so rows in one would read each other"
         if not only_attends(policy.model) or (
-            why := mismatch(partial(_probe_logits, exact), partial(_probe_logits, shared))
+            why := mismatch(partial(_probe_logits, exact), partial(_probe_logits, shared), tolerance)
         ):
             refusals["shares_prompts"] = why
     shares_prompts = share_prompts and "shares_prompts" not in refusals
@@ -170,9 +171,13 @@ def with_varlen_attention(policy: Policy) -> Policy:
 
 def _with_path(policy: Policy, fast: Policy, name: str, missing: str | None) -> Policy:
     """``fast`` if nothing is missing and it gives the gradient of ``policy``, else that with a refusal of ``name``."""
-    tolerance = 1e-3 if policy.autocast is None else 0.1
+    tolerance = _tolerance(policy.autocast or policy.model.dtype)
     why = missing or mismatch(partial(_probe_gradient, policy), partial(_probe_gradient, fast), tolerance)
     return fast if why is None else replace(policy, refusals={**policy.refusals, name: why})
+
+
+def _tolerance(dtype: torch.dtype) -> float:
+    return 1e-3 if dtype == torch.float32 else 0.1
 
 
 def mismatch(plain: Callable[[], Tensor], fast: Callable[[], Tensor], tolerance: float = 1e-3) -> str | None:

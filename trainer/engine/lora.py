@@ -36,6 +36,8 @@ def prepare_adapter(policy: Policy, config: TrainConfig) -> None:
                 raise UsageError(f"lora.rank={config.lora.rank}: {str(error).strip()} ({versions})") from error
     else:
         return
+    for weight in policy.trained.values():  # peft makes them in the dtype of the layers below
+        weight.data = weight.data.float()
     if policy.autocast:  # rounding frozen weights once gives the same as autocast's rounding at every use
         embeddings = model.get_input_embeddings().weight
         for layer in model.modules():

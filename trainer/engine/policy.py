@@ -23,7 +23,7 @@ from accelerate.utils import (
     patch_environment,
 )
 from torch import Tensor
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModelForCausalLM, AutoTokenizer, BitsAndBytesConfig
 from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.utils import logging as transformers_logging
 
@@ -176,12 +176,19 @@ def count_weights(weights: Iterable[Tensor]) -> int:
 
 
 def load_policy(
-    name: str, *, device: str = "auto", precision: str = "auto", gradient_checkpointing: bool = False
+    name: str,
+    *,
+    device: str = "auto",
+    precision: str = "auto",
+    gradient_checkpointing: bool = False,
+    frozen: bool = False,
+    quantize: str | None = None,
 ) -> Policy:
     """Load a policy from a bundled model (``bundled.MODELS``), a folder, or a hub id.
 
-    Weights are float32 whatever the file holds, so that small updates are not rounded away. Dropout stays off (eval
-    mode), or the importance ratio of the first update would not be 1.
+    Weights are float32 whatever the file holds, so that small updates are not rounded away. Where they are ``frozen``
+    below an adapter and the policy computes in bfloat16, they stay in the file's dtype, or are quantized
+    (``load_model``). Dropout stays off (eval mode), or the importance ratio of the first update would not be 1.
 
     Raises:
         UsageError: the model does not load, or the device or the precision is not available.
@@ -203,8 +210,11 @@ def load_policy(
     if precision == "bf16" and available == "cuda" and not supports_bf16:
         raise UsageError("precision 'bf16' is not supported by this GPU; use precision=fp32")
     use_bf16 = precision == "bf16" or (precision == "auto" and supports_bf16)
-    model, tokenizer = load_model(name)
-    model.to(accelerator.device)
+    if quantize and not use_bf16:
+        raise UsageError(f"lora.quantize={quantize} computes in bfloat16: set engine.precision=bf16")
+    model, tokenizer = load_model(name, "auto" if frozen and use_bf16 else torch.float32, quantize, accelerator.device)
+    if quantize is None:
+        model.to(accelerator.device)
     install_attention(model)
     if gradient_checkpointing:
         checkpoint_activations(model)
@@ -261,11 +271,29 @@ def emulates_bf16(device: torch.device) -> bool:
     return not (torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
 
 
-def load_model(name: str | Path) -> tuple[Any, Any]:
-    """Model and tokenizer as transformers loads them, in float32. An adapter's folder gives its base model with it.
+def is_adapter(name: str | Path) -> bool:
+    """Whether a folder holds an adapter."""
+    return (Path(name) / "adapter_config.json").is_file()
 
-    Raises ``UsageError``.
+
+def load_model(
+    name: str | Path,
+    dtype: torch.dtype | str = torch.float32,
+    quantize: str | None = None,
+    device: torch.device | None = None,
+) -> tuple[Any, Any]:
+    """Model and tokenizer as transformers loads them. An adapter's folder gives its base model with it.
+
+    ``dtype`` "auto" is the file's. ``quantize`` "nf4" keeps the weights of linear layers in 4 bits on ``device``
+    (QLoRA, Dettmers et al. 2023), in bitsandbytes' double-quantized NormalFloat. Raises ``UsageError``.
     """
+    options: dict[str, Any] = {"dtype": dtype}
+    if quantize is not None:
+        if find_spec("bitsandbytes") is None:
+            raise UsageError(f"lora.quantize={quantize} needs bitsandbytes: pip install 'grpo_env[8bit]'")
+        kind = {"bnb_4bit_quant_type": quantize, "bnb_4bit_use_double_quant": True}
+        config = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype=torch.bfloat16, **kind)
+        options |= {"quantization_config": config, "device_map": {"": device or "cpu"}}
     transformers_logging.disable_progress_bar()
     source = MODELS.get(str(name)) or Path(name)
     if (bundled := str(name).replace("_", "-")) in MODELS and str(name) not in MODELS and not source.is_dir():
@@ -273,12 +301,12 @@ def load_model(name: str | Path) -> tuple[Any, Any]:
     if source.is_absolute() and not source.is_dir():
         raise UsageError(f"model {str(name)!r}: no such folder; give a hub id or a folder")
     source = source.resolve() if source.is_dir() else source  # adapters write the path of their base model to a file
-    is_adapter = (source / "adapter_config.json").is_file()
-    if is_adapter and find_spec("peft") is None:
+    adapter = is_adapter(source)
+    if adapter and find_spec("peft") is None:
         raise UsageError(f"model {str(name)!r} is an adapter, which needs peft: pip install 'grpo_env[lora]'")
     try:
-        model = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32, trust_remote_code=False)
-        has_tokenizer = not is_adapter or (source / "tokenizer_config.json").is_file()
+        model = AutoModelForCausalLM.from_pretrained(source, trust_remote_code=False, **options)
+        has_tokenizer = not adapter or (source / "tokenizer_config.json").is_file()
         tokenizer_source = source if has_tokenizer else model.name_or_path
         tokenizer = AutoTokenizer.from_pretrained(tokenizer_source, trust_remote_code=False)
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:

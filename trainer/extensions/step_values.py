@@ -8,21 +8,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from statistics import fmean
-from typing import NamedTuple
 
 from grpo_env.equality import all_equal
 from grpo_env.taskfile.task import Task
 
 from ..config import StepValuesConfig, TrainConfig
 from ..engine.policy import Policy
-from ..engine.sampling.sampler import Rollout, sample
-from ..episodes.rows import Beginning
-from ..episodes.sampling import sample_episodes
-from ..rollout import SampledGroups, rank_slice, score_rollouts
+from ..engine.sampling.sampler import Rollout
+from ..rollout import sample_from, score_rollouts
 from ..scored_groups import ValuedStep, reward_of
-from ..shared_types import Prompt, ScoredRollout
+from ..shared_types import Prompt, ScoredRollout, Start
 from ..step_tokens import completion_ends
 
 
@@ -151,18 +148,6 @@ def _rest(row: ScoredRollout, length: int) -> int:
     return row.rollout.num_sampled - row.rollout.num_sampled_before(length)
 
 
-class Start(NamedTuple):
-    """The prompt and the first ``length`` tokens of a completion of it, to go on from, and the seed for that.
-
-    Of an episode, they end with a turn.
-    """
-
-    prompt: Prompt
-    rollout: Rollout
-    length: int
-    seed: str
-
-
 def continuations(
     policy: Policy,
     starts: Sequence[Start],
@@ -178,56 +163,11 @@ def continuations(
     Processes divide the starts among them. Of episodes, at most ``environments`` are played at once. Raises
     ``RunError`` if an environment answers the turns of a beginning in another way than before.
     """
-    mine = starts[rank_slice(policy.accelerator, len(starts))]
-    sampled = SampledGroups([start.prompt for start in mine])
-    texts = [number for number, start in enumerate(mine) if start.rollout.spans is None]
-    episodes = [number for number, start in enumerate(mine) if start.rollout.spans is not None]
-    limits = [max_tokens - mine[number].length for number in texts]
-
-    def add(index: int, rests: list[Rollout]) -> None:
-        start = mine[texts[index]]
-        sampled.add(texts[index], [_joined(policy, start.rollout, start.length, rest) for rest in rests])
-
-    try:  # all processes sample if one of them does
-        if any(start.rollout.spans is None for start in starts):
-            sample(
-                policy,
-                [mine[number].rollout.prompt_ids + mine[number].rollout.ids[: mine[number].length] for number in texts],
-                count,
-                max_new_tokens=max(limits, default=1),
-                limits=limits,
-                temperature=temperature,
-                seeds=[mine[number].seed for number in texts],
-                on_group=add,
-            )
-        if any(start.rollout.spans is not None for start in starts):
-            sample_episodes(
-                policy,
-                [mine[number].prompt for number in episodes],
-                count,
-                max_new_tokens=max_tokens,
-                temperature=temperature,
-                seeds=[mine[number].seed for number in episodes],
-                at_once=environments,
-                beginnings=[_beginning(mine[number]) for number in episodes],
-                on_group=lambda index, rollouts: sampled.add(episodes[index], rollouts),
-            )
-    except BaseException:
-        sampled.scorer.stop()
-        raise
+    sampled = sample_from(
+        policy, starts, count, max_new_tokens=max_tokens, temperature=temperature, environments=environments
+    )
     scored = score_rollouts(policy, sampled, version)
     return [scored[place : place + count] for place in range(0, len(scored), count)]
-
-
-def _beginning(start: Start) -> Beginning:
-    return Beginning(start.rollout, sum(end <= start.length for _, end in start.rollout.spans or ()))
-
-
-def _joined(policy: Policy, whole: Rollout, length: int, rest: Rollout) -> Rollout:
-    """The first ``length`` tokens of a completion with a continuation."""
-    ids = whole.ids[:length] + rest.ids
-    text = policy.decode(ids[:-1] if rest.finish == "stop" else ids)
-    return replace(whole, ids=ids, text=text, finish=rest.finish, logps=[])
 
 
 def _valued_steps(

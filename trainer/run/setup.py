@@ -12,7 +12,7 @@ from grpo_env.errors import UsageError
 from ..config import TrainConfig
 from ..engine.forward import with_fast_paths, with_varlen_attention
 from ..engine.lora import prepare_adapter
-from ..engine.policy import Policy, load_policy
+from ..engine.policy import Policy, is_adapter, load_policy
 from ..engine.sampling.engines import make_engine
 from ..engine.sharding import with_fsdp
 from ..optimizer import make_optimizer
@@ -40,10 +40,11 @@ def _load_without_engine(config: TrainConfig) -> tuple[Policy, torch.optim.Optim
         device=config.engine.device,
         precision=config.engine.precision,
         gradient_checkpointing=config.engine.gradient_checkpointing,
+        frozen=config.lora.rank > 0 or is_adapter(config.model),
+        quantize=config.lora.quantize,
     )
-    policy = with_fast_paths(policy, share_prompts=config.engine.share_prompts)
-    policy = with_varlen_attention(policy)
     prepare_adapter(policy, config)
+    policy = with_varlen_attention(with_fast_paths(policy, share_prompts=config.engine.share_prompts))
     policy = with_fsdp(policy, config)
     processes = policy.accelerator.num_processes
     if config.prompts_per_step % processes:

@@ -13,6 +13,7 @@ import torch
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.mixture import Mixture
 from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.engine.forward import with_fast_paths
 from grpo_env.trainer.engine.lora import prepare_adapter
 from grpo_env.trainer.engine.policy import Policy, load_model, load_policy
 from grpo_env.trainer.loop import resume, train
@@ -185,3 +186,30 @@ def test_a_peft_that_is_too_old_for_transformers(policy: Policy, monkeypatch: py
     problem = r"^lora.rank=2: .* PEFT .* use a version >= 99.0 \(peft is [\d.]+, transformers [\d.]+\)$"
     with pytest.raises(UsageError, match=problem):
         prepare_adapter(policy, TrainConfig(lora={"rank": 2}))
+
+
+@pytest.mark.parametrize("quantize", [None, "nf4"])
+def test_the_base_stays_in_its_own_dtype_and_the_adapter_is_float32(quantize: str | None, tmp_path: Path) -> None:
+    """In a policy that computes in bfloat16, with the shared prompts and the separate head of float32.
+
+    The bundled model, since a quantized block has 64 weights and its statistics are quantized again by 256.
+    """
+    if quantize:
+        pytest.importorskip("bitsandbytes")
+    model, tokenizer = load_model("bundled")
+    model.bfloat16().save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    policy = load_policy(str(tmp_path), device="cpu", precision="bf16", frozen=True, quantize=quantize)
+    prepare_adapter(policy, TrainConfig.from_mapping({**LORA, **({"lora.quantize": "nf4"} if quantize else {})}))
+    dtypes = {weight.requires_grad: set() for weight in policy.model.parameters()}
+    for weight in policy.model.parameters():
+        dtypes[weight.requires_grad].add(weight.dtype)
+    assert dtypes[True] == {torch.float32}
+    assert dtypes[False] == ({torch.bfloat16, torch.uint8} if quantize else {torch.bfloat16})
+    policy = with_fast_paths(policy, share_prompts=True)
+    assert (policy.shares_prompts, policy.has_separate_head) == (True, True)
+
+
+def test_quantized_layers_compute_in_bfloat16(model_folder: Path) -> None:
+    with pytest.raises(UsageError, match=r"lora.quantize=nf4 computes in bfloat16: set engine.precision=bf16"):
+        load_policy(str(model_folder), device="cpu", frozen=True, quantize="nf4")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +14,9 @@ from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
+
+from grpo_env.errors import UsageError
 
 if TYPE_CHECKING:
     import ssl
@@ -28,16 +32,22 @@ _BAD_REQUEST = {400, 413, 422}  # the fault of one request; all other failures a
 
 
 class Reply(NamedTuple):
-    """A reply of the model. ``whole`` is false if it was truncated at a token limit."""
+    """A reply of the model. ``whole`` is false if it was truncated at a token limit.
+
+    ``reasoning`` is what the server returned apart from the text, and ``num_tokens`` counts the tokens of both.
+    """
 
     text: str
     whole: bool
+    reasoning: str | None = None
+    num_tokens: int | None = None
 
 
 class Failure(NamedTuple):
-    """The reason why there is no reply, on one line."""
+    """The reason why there is no reply, on one line, and the HTTP status, if there was a response."""
 
     reason: str
+    status: int | None = None
 
 
 @dataclass(frozen=True)
@@ -64,6 +74,25 @@ class Endpoint:
         return self.base_url.rstrip("/") + "/chat/completions"
 
 
+def check_address(base_url: str, place_of_key: str) -> None:
+    """Raises ``UsageError`` for what is no base URL of an endpoint. ``place_of_key`` says where the API key belongs."""
+    try:
+        parts = urlsplit(base_url)
+        is_valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_valid = False
+    if not is_valid:
+        raise UsageError(f"base_url: expected a URL such as http://localhost:8000/v1, got {base_url!r}")
+    if parts.username is not None or parts.query:
+        raise UsageError(f"base_url: no credentials or query; {place_of_key}")
+
+
+def usable_key(variable: str) -> str | None:
+    """The API key in an environment variable; ``None`` if there is none that a header can hold."""
+    key = os.environ.get(variable, "").strip()
+    return key if key and key.isascii() and key.isprintable() else None
+
+
 def ask(
     endpoint: Endpoint, bodies: Sequence[Mapping[str, Any]], on_reply: Callable[[int, Reply], None] | None = None
 ) -> list[Reply | Failure]:
@@ -88,6 +117,7 @@ class _FailedAttempt(NamedTuple):
     retriable: bool = True
     wait: float | None = None
     endpoint_fault: bool = True
+    status: int | None = None
 
 
 class _EndpointState:
@@ -185,7 +215,7 @@ async def _ask_one(client: httpx2.AsyncClient, endpoint: Endpoint, body: Mapping
     reason = f"{endpoint.url}: {result.reason}" + (f" ({attempts} attempts)" if attempts > 1 else "")
     if result.endpoint_fault:
         state.failed(reason, endpoint.concurrency)
-    return Failure(reason)
+    return Failure(reason, result.status)
 
 
 async def _attempt(client: httpx2.AsyncClient, endpoint: Endpoint, body: Mapping[str, Any]) -> Reply | _FailedAttempt:
@@ -201,14 +231,26 @@ async def _attempt(client: httpx2.AsyncClient, endpoint: Endpoint, body: Mapping
     if response.status_code != 200:
         return _refusal(response, endpoint)
     try:
-        choice = response.json()["choices"][0]
-        text = choice["message"]["content"]
+        reply = response.json()
+        choice = reply["choices"][0]
+        message, usage = choice["message"], reply.get("usage") or {}
+        text, tokens = message["content"], usage.get("completion_tokens")
+        reasoning = message.get("reasoning_content") or message.get("reasoning")
         if not isinstance(text, str | None):
             raise TypeError
-        text = (text or "").encode(errors="replace").decode()  # lone surrogates cannot be encoded
-        return Reply(text, choice.get("finish_reason") != "length")
+        return Reply(
+            _encodable(text or ""),
+            choice.get("finish_reason") != "length",
+            _encodable(reasoning) if isinstance(reasoning, str) else None,
+            tokens if isinstance(tokens, int) else None,
+        )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
         return _FailedAttempt(_one_line(f"the reply is not a chat completion: {response.text}", endpoint))
+
+
+def _encodable(text: str) -> str:
+    """The text without lone surrogates, which cannot be encoded."""
+    return text.encode(errors="replace").decode()
 
 
 def _refusal(response: httpx2.Response, endpoint: Endpoint) -> _FailedAttempt:
@@ -217,8 +259,8 @@ def _refusal(response: httpx2.Response, endpoint: Endpoint) -> _FailedAttempt:
     retriable = status in _RETRIABLE or status >= 500
     wait = _retry_after(response.headers.get("retry-after", "")) if retriable else None
     if wait is not None and wait > LONGEST_WAIT:
-        return _FailedAttempt(f"{reason} (asks to wait {wait:.0f} s)", retriable=False)
-    return _FailedAttempt(reason, retriable, wait, endpoint_fault=status not in _BAD_REQUEST)
+        return _FailedAttempt(f"{reason} (asks to wait {wait:.0f} s)", retriable=False, status=status)
+    return _FailedAttempt(reason, retriable, wait, status not in _BAD_REQUEST, status)
 
 
 def _retry_after(header: str) -> float | None:

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
+from grpo_env.endpoint import Endpoint, Failure, Reply, _EndpointState, ask
 from grpo_env.errors import UsageError
-from grpo_env.verifiers.endpoint import Endpoint, Failure, Reply, _EndpointState, ask
 from grpo_env.verifiers.replies import ReplyCache, request_key
 
-from .conftest import Answer
+from .peer import Answer
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
 
@@ -78,7 +78,7 @@ def test_a_slow_stream_of_bytes_times_out(peer):
 def test_a_client_error_is_not_retried(peer, status):
     server = peer(lambda number, body: Answer(status=status, body=b"no such\n thing", headers={"Location": "/else"}))
     (reply,) = ask(quick(server.url), [BODY])
-    assert reply == Failure(f"{server.url}/chat/completions: status {status}: no such thing")
+    assert reply == Failure(f"{server.url}/chat/completions: status {status}: no such thing", status)
     assert len(server.requests) == 1
 
 

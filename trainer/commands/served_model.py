@@ -1,0 +1,179 @@
+"""A model behind an OpenAI-compatible chat endpoint, which is only sampled from: messages go out, texts come back.
+
+The server writes its own chat template, and says nothing of token ids, so such completions can be scored, and not
+trained on. (vLLM servers that a run trains with are ``sampling.url``.)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from rich.console import Console
+
+from grpo_env.core import Completion, Example, Group
+from grpo_env.endpoint import Endpoint, Failure, Reply, ask, check_address, usable_key
+from grpo_env.errors import RunError, UsageError
+from grpo_env.plural import counted
+from grpo_env.scoring.completion import read_completion
+from grpo_env.taskfile.task import Task
+
+from ..config import TrainConfig
+from ..engine.sampling.sampler import Rollout
+from ..group_scoring import metric_value, scores_of
+from ..rollout import ScoredRollout, group_seeds, make_prompts
+from ..shared_types import Prompt
+
+KEY = "OPENAI_API_KEY"
+# The settings of training that apply to such a model.
+SETTINGS = ("model", "seed", "sampling.max_new_tokens", "sampling.temperature")
+
+
+def endpoint_at(base_url: str, concurrency: int = 8, timeout: float = 600.0) -> Endpoint:
+    """The endpoint with the key of the environment, if there is one. Raises ``UsageError``."""
+    check_address(base_url, f"the key is read from the environment variable {KEY}")
+    key = usable_key(KEY)
+    if key is None and os.environ.get(KEY):
+        raise UsageError(f"the environment variable {KEY} contains no API key")
+    return Endpoint(base_url, key, timeout=timeout, concurrency=concurrency)
+
+
+@dataclass(frozen=True)
+class ServedRollout(Rollout):
+    """A completion of which the text and the number of tokens are known, and nothing else of its tokens."""
+
+    seen: Completion = field(default_factory=lambda: Completion(""))
+
+    @property
+    def num_sampled(self) -> int:
+        return self.seen.num_tokens or 0
+
+    def completion(self, prefill: str = "") -> Completion:
+        return self.seen
+
+
+@dataclass(frozen=True)
+class ServedModel:
+    """A model by its name at an endpoint."""
+
+    endpoint: Endpoint
+    name: str
+
+    @classmethod
+    def of(cls, endpoint: Endpoint, model: str | None, task: Task) -> ServedModel:
+        """Raises ``UsageError`` without a name, and for a task whose prompts are no chats."""
+        if model is None:
+            raise UsageError("--base-url needs --model, the model's name at the endpoint")
+        if task.spec.environment is not None:
+            raise UsageError(f"{task.source}: environment: episodes are not sampled from --base-url, only single texts")
+        if task.spec.prompt.text is not None:
+            raise UsageError(
+                f"{task.source}: prompt.text goes to a model without a chat template, which --base-url has; "
+                "use prompt.user, or a model that is loaded here"
+            )
+        return cls(endpoint, model)
+
+    def print_to(self, console: Console) -> None:
+        """Print what samples and where."""
+        limits = f"{counted(self.endpoint.concurrency, 'request')} at once, of at most {self.endpoint.timeout:g} s"
+        console.print(f"model      {self.name} at {self.endpoint.base_url}: {limits}", markup=False, soft_wrap=True)
+
+    def sample(
+        self,
+        prompts: Sequence[Prompt],
+        copies: int,
+        config: TrainConfig,
+        *,
+        temperature: float,
+        seed: str,
+        advance: Callable[[int], None] = lambda count: None,
+    ) -> list[Rollout]:
+        """``copies`` completions of every prompt, adjacent; ``seed`` as in ``sample_rollouts``.
+
+        Every completion is a request with a seed of its own. ``advance`` is called as they arrive. Raises ``RunError``
+        if one is refused, or fails after all retries.
+        """
+        rows = [
+            (prompt, f"{group_seed}/{copy}")
+            for prompt, group_seed in zip(prompts, group_seeds(prompts, seed), strict=True)
+            for copy in range(copies)
+        ]
+        bodies = [self._body(prompt.example, row_seed, config, temperature) for prompt, row_seed in rows]
+        replies = ask(self.endpoint, bodies, lambda number, reply: advance(1))
+        return [_rollout(prompt.task, self._checked(reply)) for (prompt, _), reply in zip(rows, replies, strict=True)]
+
+    def _body(self, example: Example, seed: str, config: TrainConfig, temperature: float) -> dict[str, Any]:
+        # OpenAI's own newer models take no other name; other servers, none but the old one.
+        is_openai = urlsplit(self.endpoint.base_url).hostname == "api.openai.com"
+        limit = "max_completion_tokens" if is_openai else "max_tokens"
+        body: dict[str, Any] = {
+            "model": self.name,
+            "messages": [message._asdict() for message in example.prompt],  # type: ignore[union-attr]
+            "temperature": temperature,
+            limit: config.sampling.max_new_tokens,
+            "seed": int.from_bytes(hashlib.sha256(seed.encode()).digest()[:4], "big") >> 1,
+        }
+        if example.chat_template_kwargs:
+            body["chat_template_kwargs"] = dict(example.chat_template_kwargs)
+        return body
+
+    def _checked(self, reply: Reply | Failure) -> Reply:
+        """The reply. Raises ``RunError`` for a failure, with what may mend it."""
+        if isinstance(reply, Failure):
+            raise RunError(f"{reply.reason}{self._hint(reply.status)}")
+        if reply.num_tokens is None:
+            raise RunError(f"{self.endpoint.url}: the reply does not count its tokens (usage.completion_tokens)")
+        return reply
+
+    def _hint(self, status: int | None) -> str:
+        if status is None:
+            return "; is the server running, and is --base-url right?"
+        if status in (401, 403):
+            return f"; set {KEY}" if self.endpoint.key is None else f"; the key was that of {KEY}"
+        if status == 404:
+            return "; check --base-url, which mostly ends in /v1, and --model"
+        return ""
+
+
+def _rollout(task: Task, reply: Reply) -> Rollout:
+    finish = "stop" if reply.whole else "length"
+    seen, _ = read_completion(
+        task, reply.text, reasoning=reply.reasoning, finish_reason=finish, num_tokens=reply.num_tokens
+    )
+    return ServedRollout([], [], seen.text, seen.finish, [], seen=seen)
+
+
+def evaluate_served(
+    model: ServedModel,
+    task: Task,
+    examples: Sequence[Example],
+    config: TrainConfig,
+    *,
+    samples: int,
+    advance: Callable[[int], None] = lambda count: None,
+) -> list[ScoredRollout]:
+    """``run.evaluation.evaluate`` for a model behind an endpoint."""
+    size, temperature = max(1, samples), config.sampling.temperature if samples else 0.0
+    chunk = max(1, config.prompts_per_step * config.group_size // size)
+    rollouts: list[ScoredRollout] = []
+    for start in range(0, len(examples), chunk):
+        prompts = make_prompts(task, examples[start : start + chunk])
+        rows = model.sample(prompts, size, config, temperature=temperature, seed=f"{config.seed}/eval", advance=advance)
+        rollouts += _scored(prompts, rows, size)
+    return rollouts
+
+
+def _scored(prompts: Sequence[Prompt], rows: Sequence[Rollout], size: int) -> Iterator[ScoredRollout]:
+    """Rollouts with their scores; ``size`` adjacent ones answer the same prompt of a task."""
+    groups = [
+        Group(prompt.example, [row.completion() for row in rows[place * size : (place + 1) * size]])
+        for place, prompt in enumerate(prompts)
+    ]
+    scores = [score for group in scores_of(prompts[0].verifier, groups) for score in group]
+    for place, (row, score) in enumerate(zip(rows, scores, strict=True)):
+        task, _, example = prompts[place // size]
+        yield ScoredRollout(example, row, score, metric_value(score, task.metric), task.name, task.metric)
