@@ -14,7 +14,7 @@ from torch import Tensor
 from grpo_env.trainer.advantages import token_advantages
 from grpo_env.trainer.batch import Batch, MicroBatch, pack_batches
 from grpo_env.trainer.config import TrainConfig
-from grpo_env.trainer.engine.micro_batch_size import default_tokens
+from grpo_env.trainer.engine.memory import default_tokens
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.optimizer import make_optimizer
 from grpo_env.trainer.rollout import sample_rollouts, score_rollouts

@@ -18,7 +18,7 @@ from grpo_env.taskfile.task import Task
 
 from ..batch import Batch
 from ..config import TrainConfig
-from ..engine.micro_batch_size import default_tokens
+from ..engine.memory import default_tokens
 from ..engine.policy import Policy
 from ..engine.sampling.protocol import RolloutEngine
 from ..extensions.prompt_sampler import PromptSampler

@@ -9,7 +9,7 @@ from grpo_env.lazy_regex import lazy_compile
 
 from .extract import ExtractedAnswer
 from .gold import Gold
-from .kinds import Kind
+from .kinds import MATHEMATICS, Kind
 from .kinds.choice import LETTERS, named_options, names_option
 from .kinds.date import Date, read_date, same_date
 from .kinds.literal import same as same_literal
@@ -58,10 +58,11 @@ def decide(gold: Gold, text: str, final: ExtractedAnswer, rules: Rules) -> Verdi
     Raises ``OverLimitError``, ``DeadlineError``, ``UnreadableError`` and ``UndecidedError``, see ``kinds.mathematics``.
     """
     failure: UnreadableError | None = None
-    if unit := _unit_behind(gold, text, final):
-        text = f"{text} {unit}"
-    if _has_other_unit(gold, final):
-        return Verdict(False, "a different unit")
+    if final.unit and gold.kind == "number":
+        if unit := _unit_behind(gold, text, final):
+            text = f"{text} {unit}"
+        if _has_other_unit(gold, final):
+            return Verdict(False, "a different unit")
     try:
         verdict = _by_kind(gold, text, rules)
     except UndecidedError:
@@ -69,7 +70,7 @@ def decide(gold: Gold, text: str, final: ExtractedAnswer, rules: Rules) -> Verdi
     except UnreadableError as error:
         verdict, failure = Verdict(False, "different words"), error
     if verdict.correct:
-        return verdict._replace(rule=verdict.rule or RULE_OF[verdict.reason])
+        return Verdict(True, verdict.reason, verdict.rule or RULE_OF[verdict.reason])
     if verdict.reason in ("not evaluated", "hedged", "denied", "a range") or _is_plain_number(gold, text):
         return verdict
     inner = inner_text(text)
@@ -88,6 +89,8 @@ def decide(gold: Gold, text: str, final: ExtractedAnswer, rules: Rules) -> Verdi
 
 def _by_kind(gold: Gold, text: str, rules: Rules) -> Verdict:
     """The verdict on an answer as it stands, by the kind of the gold answer."""
+    if gold.kind in MATHEMATICS:
+        return same_mathematics(gold, text, rules)
     if gold.own:
         value = gold.own.read(text)
         same = value is not None and bool(gold.own.same(gold.answer, value))
@@ -103,10 +106,8 @@ def _by_kind(gold: Gold, text: str, rules: Rules) -> Verdict:
     if gold.kind == "literal":
         same = same_literal(gold.text, text)
         return Verdict(same, "the same value" if same else "a different value")
-    if gold.kind == "text":
-        same = same_text(gold.text, text, rules.ignore_case, rules.notation == "flexible")
-        return Verdict(same, "the same text" if same else "different words")
-    return same_mathematics(gold, text, rules)
+    same = same_text(gold.text, text, rules.ignore_case, rules.notation == "flexible")
+    return Verdict(same, "the same text" if same else "different words")
 
 
 def _by_letter(gold: Gold, text: str, rules: Rules) -> Verdict:
@@ -139,7 +140,7 @@ def _unit_behind(gold: Gold, text: str, final: ExtractedAnswer) -> str | None:
 
     Where the gold answer is a bare number the unit was asked for: ``\\boxed{0.17}`` million tons is 0.17.
     """
-    if not final.unit or gold.kind != "number" or not isinstance(gold.parsed.content, Number):
+    if not isinstance(gold.parsed.content, Number):
         return None
     number = parse(text).content
     is_percent = final.unit.lstrip("\\ ").startswith(("%", "percent"))
@@ -150,9 +151,8 @@ def _unit_behind(gold: Gold, text: str, final: ExtractedAnswer) -> str | None:
 
 def _has_other_unit(gold: Gold, final: ExtractedAnswer) -> bool:
     """Whether only another unit than the gold answer's stands between a box and the end of its sentence."""
-    if not final.unit or gold.kind != "number" or not isinstance(gold.parsed.content, Number):
-        return False
-    behind = _LAST_WORD.match(final.text, final.end)
-    unit = read_unit(f" {behind[1]}", 0) if behind else None
-    expected = gold.parsed.content.unit
-    return bool(behind and expected and unit != () and (unit is None or not same_unit(unit, expected)))
+    content = gold.parsed.content
+    expected = content.unit if isinstance(content, Number) else ()
+    behind = _LAST_WORD.match(final.text, final.end) if expected else None
+    unit = read_unit(f" {behind[1]}", 0) if behind else ()
+    return unit != () and (unit is None or not same_unit(unit, expected))

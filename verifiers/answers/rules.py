@@ -39,7 +39,7 @@ _NUMBER = lazy_compile(
 )
 # Doubts, second quantities, and what makes a number another one: "before 1999", "18 per class", "18 more".
 _OTHER_QUANTITY = lazy_compile(
-    rf"[=+*^<>≈:?|\x00-\x08\u0300-\u036f\u2600-\u27ff\U0001f000-\U0001faff]|\\(?!text|mathrm|[$%(),;\[\] ])"
+    rf"(?-i:[=+*^<>≈:?|\x00-\x08\u0300-\u036f\u2600-\u27ff\U0001f000-\U0001faff])|\\(?!text|mathrm|[$%(),;\[\] ])"
     rf"|\b(?:{DENIES}|{DOUBTS}|{LEAVES_OPEN}|{WRONG}|{CORRECTS}|{NEARLY}|{'|'.join(sorted(NUMBER_WORDS - {'one'}))}"
     rf"|{NOT}|{CHANGES}|but|no|none|twice|double|triple|than|approx\w*|between|squared|cubed|plus|minus|times the"
     r"|factorial|choose|divided|negative|theta|pi|more|less|fewer|before|below|upper|lower|bound|up to"
@@ -123,12 +123,11 @@ def structure(gold: Gold, text: str, source: str, rules: Rules) -> bool:
     return same_structure(gold.parsed.text, text, rules)
 
 
-MATHEMATICS = ("number", "formula", "set", "tuple")
 RULES = (
     Rule("one number", ("number",), one_number),
     Rule("no solution", ("text", "set", "formula"), absent),
     Rule("letters", ("set",), letters),
-    Rule("structure", MATHEMATICS, structure),
+    Rule("structure", ("formula", "set", "tuple"), structure),
 )
 
 

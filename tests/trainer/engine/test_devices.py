@@ -13,7 +13,7 @@ from grpo_env.taskfile.task import load_task
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.fast.attention import install_attention
 from grpo_env.trainer.engine.forward import with_fast_paths
-from grpo_env.trainer.engine.micro_batch_size import default_tokens
+from grpo_env.trainer.engine.memory import default_tokens, position_bytes
 from grpo_env.trainer.engine.policy import Policy, load_policy
 from grpo_env.trainer.engine.sampling import own
 from grpo_env.trainer.engine.sampling.own import decoding_context
@@ -111,7 +111,7 @@ def test_micro_batches_are_as_large_as_memory_allows(cuda_policy: Policy) -> Non
         tokens = default_tokens(policy, TrainConfig())
         assert default_tokens(policy, TrainConfig(engine={"micro_batch_tokens": 77})) == 77
     free = 4_000_000_000 - 14 * weights - 2**26 * 24
-    position = model.num_hidden_layers * (56 * model.hidden_size + 9 * model.intermediate_size)
+    position = position_bytes(model, torch.bfloat16, False)
     assert tokens <= 0.8 * free / position < tokens + 1024
     assert 1024 < tokens < 65536
 

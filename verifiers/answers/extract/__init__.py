@@ -89,15 +89,18 @@ def final_answer(
     answer = answer or _answer(format, text, sources, is_number)
     if answer is None:
         return ExtractedAnswer((), "none", "no final answer in the text", text=text)
-    is_marked = answer.source == "last_line" and answer.end
-    return answer._replace(text=text, unit=unit_behind(text, answer.end) if is_marked else answer.unit)
+    answers, source, reason, denied, end, unit, _ = answer
+    if source == "last_line" and end:
+        unit = unit_behind(text, end)
+    return ExtractedAnswer(answers, source, reason, denied, end, unit, text)
 
 
 def _answer(format: Format, text: str, sources: Sequence[Source], is_number: bool) -> ExtractedAnswer | None:
     """The answer by the first source that is present, with what follows it."""
     empty: ExtractedAnswer | None = None
     for source in sources:
-        answer = _by(source, format, text, sources)
+        read = IN_TEXT.get(source)
+        answer = read(text) if read else _in_tags(format, text, partial(answer_in, sources=sources))
         if source == "last_line" and is_number and not (answer and answer.end):
             answer = number_at_end(text) or answer
         if answer is None:
@@ -136,15 +139,9 @@ def _accepted_in(accepts: Callable[[str], bool], sources: Sequence[Source], inne
     return extracted([inner], "answer_tag") if accepts(inner) else answer_in(inner, sources)
 
 
-def _by(source: Source, format: Format, text: str, sources: Sequence[Source]) -> ExtractedAnswer | None:
-    if source == "answer_tag":
-        return _in_tags(format, text, lambda inner: answer_in(inner, sources))
-    return IN_TEXT[source](text)
-
-
 def _in_tags(format: Format, text: str, read: Callable[[str], ExtractedAnswer]) -> ExtractedAnswer | None:
     tags = find_tags(text, format.answer) if format.answer else []
-    return from_answer_tags(text, tags, read) or other_tags(text)
+    return (from_answer_tags(text, tags, read) if tags else None) or other_tags(text)
 
 
 def answer_in(text: str, sources: Sequence[Source] = SOURCES) -> ExtractedAnswer:

@@ -46,6 +46,9 @@ _REJECTED = lazy_compile(
     rf"|\s?(?:isn|wasn)['\u2019]t(?: (?:right|correct|possible|{_THE_ANSWER})\b|(?=[.,;!])))",
     re.IGNORECASE,
 )
+# One of these stands in every match, which has at most so many characters before it.
+_HINTS_OF_REJECTION = ("no", "n't", "n\u2019t", "wrong", "incorrect", "mistake", "impossible", "cant", "couldnt")
+_NEAR = 160
 # "18... no, wait.", unless the text says so again or confirms it
 _TAKEN_BACK = lazy_compile(rf"{_CLOSE}(?:\u2026\s?)?(?:no,? wait|wait,? no|(?:scratch|strike) that)\b", re.IGNORECASE)
 _CONFIRMED = lazy_compile(r"\b(?:right|correct|confirm\w*|yes|yep|matches|stands|holds|fine|indeed)\b", re.IGNORECASE)
@@ -120,12 +123,12 @@ class Corrections(NamedTuple):
 
 def corrections(text: str, end: int, answers: tuple[str, ...]) -> Corrections:
     """What the text after ``end`` says about the ``answers`` before it."""
-    if _REJECTED.match(text, end) and not _STATEMENT.search(_before(text, end, answers[-1])):
+    near = text[end : end + _NEAR].lower()
+    if any(hint in near for hint in _HINTS_OF_REJECTION) and _is_rejected(text, end, answers):
         return Corrections([], True)
-    further = _alternative(text, end, answers)
+    further = _alternative(text, end, answers) if "or" in near or "and" in near else []
     rest = text[end:]
-    is_foreign = not rest.isascii() or _FOREIGN.search(rest) is not None
-    if is_foreign and (_TAKEN_BACK_ABROAD.search(rest) or _is_denied_abroad(rest, answers)):
+    if _is_taken_back_abroad(rest, answers):
         return Corrections(further, True)
     lower = rest.lower()
     if not any(hint in lower for hint in _HINTS):
@@ -138,6 +141,11 @@ def corrections(text: str, end: int, answers: tuple[str, ...]) -> Corrections:
     return Corrections(
         [value for value in further if value], rejected or (not further and _is_taken_back(rest, answers))
     )
+
+
+def _is_rejected(text: str, end: int, answers: tuple[str, ...]) -> bool:
+    """Whether the words right behind an answer say that it is wrong."""
+    return _REJECTED.match(text, end) is not None and not _STATEMENT.search(_before(text, end, answers[-1]))
 
 
 def _corrected(rest: str, words: list[re.Match[str]], answers: tuple[str, ...]) -> list[str]:
@@ -169,8 +177,12 @@ def _are_replaced(answers: tuple[str, ...], rest: str) -> bool:
     return not re.search(rf"\b{re.escape(answers[-1].lower())}\b", rest.lower()) and not _CONFIRMED.search(rest)
 
 
-def _is_denied_abroad(text: str, answers: tuple[str, ...]) -> bool:
-    """Whether a text denies the number before it: "Il y en a 42, et non 24." """
+def _is_taken_back_abroad(text: str, answers: tuple[str, ...]) -> bool:
+    """Whether a text in another language takes back or denies the number before it: "Il y en a 42, et non 24." """
+    if text.isascii() and not _FOREIGN.search(text):
+        return False
+    if _TAKEN_BACK_ABROAD.search(text):
+        return True
     number = re.search(r"\d[\d.,]*", answers[-1])
     return number is not None and re.search(rf"\b(?:{NOT})\s{re.escape(number[0])}(?!\w)", text) is not None
 

@@ -26,19 +26,23 @@ _BLANK = lazy_compile(
 
 def boxed(text: str) -> ExtractedAnswer | None:
     """The contents of the outermost boxes that are not blank."""
-    if "\\" not in text or ("\\boxed" not in text and "\\fbox" not in text):  # one sign is found faster
+    if "\\" not in text:  # one sign is found faster
         return None
-    start = min(at for at in (text.find("\\boxed"), text.find("\\fbox")) if at >= 0)
+    start, other = text.find("\\boxed"), text.find("\\fbox")
+    if start < 0 or 0 <= other < start:
+        start = other
+    if start < 0:
+        return None
     while start and text[start - 1] == "\\":  # one before it may escape the backslash of the box
         start -= 1
     boxes, is_closed = _boxes(text, start)
     if not is_closed:
         return ExtractedAnswer((), "boxed", NOT_CLOSED)
-    filled = [box for box in boxes if not _BLANK.fullmatch(box.content)]
+    filled = [box for box in boxes if box.content[:1].isdecimal() or not _BLANK.fullmatch(box.content)]
     denied = any(is_denied(text, box.start) for box in filled[:MAX_ANSWERS])
     end = filled[-1].end if filled else 0
     unit = unit_behind(text, end) if len(filled) == 1 else ""
-    return extracted([box.content for box in filled], "boxed", EMPTY, denied, end)._replace(unit=unit)
+    return extracted([box.content for box in filled], "boxed", EMPTY, denied, end, unit)
 
 
 class _Box(NamedTuple):

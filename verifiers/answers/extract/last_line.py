@@ -61,7 +61,8 @@ _RESULT = lazy_compile(
 _DOUBTFUL = lazy_compile(
     rf"\b(?:{DOUBTS}|{WRONG}|{CORRECTS}|not|never|cannot|ago|let|suppose|assume)\b|n['\u2019]t\b|[?]", re.IGNORECASE
 )
-_SENTENCES = lazy_compile(r"(?<=[.!?])\s+(?=[A-Z])")
+_STEP = lazy_compile(r"(?!Total|Answer|Result|Sum)[A-Z][a-z]+(?: [a-z]+){0,2}: ")  # "Income: 50 * 3 = 150."
+_SENTENCES = lazy_compile(r"(?<=[.!?])(?<!\b[DM][rs]\.)(?<!\bMrs\.)\s+(?=[A-Z])")
 
 
 def last_line(text: str) -> ExtractedAnswer | None:
@@ -101,10 +102,10 @@ def number_at_end(text: str) -> ExtractedAnswer | None:
     """
     line = text.rstrip()[-_LONGEST_SENTENCE:].rpartition("\n")[2].strip()
     result = _RESULT.search(line)
-    if result and not _DOUBTFUL.search(line):
+    sentence = _SENTENCES.split(line)[-1]
+    if result and not _DOUBTFUL.search(line) and (sentence == line or not _STEP.match(sentence)):
         unit = measure_at_start(normal(result["rest"]))
         return extracted([f"{result['number']} {unit or ''}"], "last_line")
-    sentence = _SENTENCES.split(line)[-1]
     return extracted([sentence], "last_line") if concludes(sentence) else None
 
 

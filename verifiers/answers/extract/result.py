@@ -67,12 +67,17 @@ class ExtractedAnswer(NamedTuple):
 
 
 def extracted(
-    answers: list[str], source: Place, empty: str = "the answer is empty", denied: bool = False, end: int = 0
+    answers: list[str],
+    source: Place,
+    empty: str = "the answer is empty",
+    denied: bool = False,
+    end: int = 0,
+    unit: str = "",
 ) -> ExtractedAnswer:
     """The distinct answers that a source names; ``empty`` is the reason if all of them are blank."""
     stripped = [text for answer in answers if (text := _stripped(answer))]
     distinct = tuple(dict.fromkeys(stripped)) if len(stripped) > 1 else tuple(stripped)
-    return ExtractedAnswer(distinct, source, "" if distinct else empty, denied, end)
+    return ExtractedAnswer(distinct, source, "" if distinct else empty, denied, end, unit)
 
 
 def _stripped(answer: str) -> str:

@@ -37,13 +37,14 @@ _STATED = lazy_compile(
 _HEADING = lazy_compile(r"[*_: \t]{0,9}\n(?:[-=]{3,80}[ \t]*\n)?\s{0,9}(?=\S)")
 _FORMULA_NEXT = lazy_compile(r"[*_ \t]{1,4}(?=\$|\\\[|\\\()|(?=[(\uff08]?[A-Z](?![A-Za-z]))")  # "Answer $18$", 故选A
 _BEFORE_HEADING = lazy_compile(r"(?:\A|\n)[#*_> \t]{0,9}(?:the\s)?(?:final\s|correct\s|my\s)?\Z", re.IGNORECASE)
-_A_LINE = lazy_compile(r"^[ \t*]{0,9}A(?:ns)?\*{0,2}[ \xa0]?[:\uff1a][ \t*]{0,9}(\S[^\n]*)", re.MULTILINE)
+_A_LINE = lazy_compile(r"A(?:ns)?\*{0,2}[ \xa0]?[:\uff1a][ \t*]{0,9}(\S[^\n]*)")
 _OPTION_B = lazy_compile(r"\n[ \t*]{0,9}B\*{0,2}[ \xa0]?[:\uff1a]")  # of a list of options, not of answers
 # "Not enough information" is an answer.
 _NEGATION = lazy_compile(
     r"(?:not|never)\b(?!\s(?:enough|given|applicable|available|possible|defined|stated|mentioned|specified|provided)\b)|不",
     re.IGNORECASE,
 )
+_NOT_ASCII = tuple(word for word in (*ANSWER.split("|"), "选") if not word.isascii())
 _ABROAD = lazy_compile(ANSWER, re.IGNORECASE)
 _NOT_ABROAD = lazy_compile(rf"(?:{NOT})\b", re.IGNORECASE)
 # What makes "the answer is 18" no statement: "If the answer is 18, ...", "a tempting answer is 18"; or denies it.
@@ -78,8 +79,8 @@ class Statements(NamedTuple):
 def stated(text: str) -> ExtractedAnswer | None:
     """What the markers of a text state; of several statements those with a number or formula, if there are any."""
     found, denied = statements(text)
-    found = [pair for pair in found if _FORMULA.search(pair[0])] or found
     if len(found) > 1:
+        found = [pair for pair in found if _FORMULA.search(pair[0])] or found
         found = [pair for pair in found if not _is_remark(pair[0])] or found
     if not found:
         return ExtractedAnswer(("",), "phrase", denied=True) if denied else None
@@ -88,9 +89,16 @@ def stated(text: str) -> ExtractedAnswer | None:
 
 def statements(text: str) -> Statements:
     """All that the markers of a text state, in order."""
+    found, denied = _marked(text) if _may_have_marker(text) else ([], False)
+    lines = _lines(text)
+    return Statements([*found, *(line for line in lines if is_value(line[0]))] if found else lines, denied)
+
+
+def _marked(text: str) -> tuple[list[tuple[str, int]], bool]:
+    """What markers in sentences and headings state, and whether anything was denied instead."""
     found: list[tuple[str, int]] = []
     denied = False
-    for word in deque(_MARKER.finditer(text), maxlen=MAX_ANSWERS) if _may_have_marker(text) else ():
+    for word in deque(_MARKER.finditer(text), maxlen=MAX_ANSWERS):
         start = _start(text, word)
         before = text[max(0, word.start() - 80) : word.start()]
         if start is None or _NOT_STATED.search(before):
@@ -107,18 +115,17 @@ def statements(text: str) -> Statements:
         elif answer and not (answer.endswith(":") and _INTRODUCED.match(text, start)):
             option = _OPTION.match(answer)
             found.append((answer[option.end() :] if option else answer, end))
-    found += [(match[1], match.end()) for match in _lines(text) if not found or is_value(match[1])]
-    return Statements(found, denied)
+    return found, denied
 
 
 def _may_have_marker(text: str) -> bool:
     """Whether a text has what every match of the marker has: a text is found faster."""
-    if not text.isascii():
-        return True
     lower = text.lower()
+    if not text.isascii() and any(word in lower for word in _NOT_ASCII):
+        return True
     if "answer" in lower or "option" in lower or "choice" in lower or "antwort" in lower:
         return True
-    return "respuesta" in lower or "resposta" in lower or "risposta" in lower or "jibu" in lower
+    return "respuesta" in lower or "sposta" in lower or "jibu" in lower
 
 
 def _is_remark(answer: str) -> bool:
@@ -140,7 +147,17 @@ def _start(text: str, word: re.Match[str]) -> int | None:
     return heading.end() if (len(rest) < _REST - 9 if is_value(answer) else not rest) else None
 
 
-def _lines(text: str) -> list[re.Match[str]]:
-    """The lines that start with ``A:`` or ``Ans:``, unless they are a list of options."""
-    matches = list(_A_LINE.finditer(text)) if "A" in text else []
-    return [] if matches and _OPTION_B.search(text, matches[0].end()) else matches[-MAX_ANSWERS:]
+def _lines(text: str) -> list[tuple[str, int]]:
+    """What the lines that start with ``A:`` or ``Ans:`` say, unless they are a list of options."""
+    if "A" not in text:
+        return []
+    lines = [match for match in _A_LINE.finditer(text) if _begins_line(text, match.start())]
+    if lines and _OPTION_B.search(text, lines[0].end()):
+        return []
+    return [(match[1], match.end()) for match in lines[-MAX_ANSWERS:]]
+
+
+def _begins_line(text: str, start: int) -> bool:
+    """Whether nothing but a few spaces and marks of emphasis stand before ``start`` in its line."""
+    before = text[text.rfind("\n", 0, start) + 1 : start]
+    return len(before) < 10 and not before.strip(" \t*")

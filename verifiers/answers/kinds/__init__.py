@@ -71,7 +71,7 @@ def kind_of(text: str) -> Kind:
         return "literal"
     if is_truth(text):
         return "truth"
-    if len(text) <= MAX_TEXT and _COMPASS.search(text):
+    if len(text) <= MAX_TEXT and ("°" in text or "th" in text or "st" in text) and _COMPASS.search(text):
         return "text"
     return _kind_as_shown(text) or _kind_as_parsed(text)
 
@@ -158,7 +158,8 @@ def read(kind: Kind, text: str, is_fixed: bool) -> Answer:
     if kind not in MATHEMATICS:
         return text
     answer = parse(text)
-    if not is_fixed and kind in ("number", "formula") and is_name(answer.text) and not _MONEY.match(answer.text):
+    may_be_name = not is_fixed and kind in ("number", "formula") and "A" <= answer.text[:1] <= "Z"
+    if may_be_name and is_name(answer.text) and not _MONEY.match(answer.text):
         return ParsedAnswer(text, Words(text))  # L2 is not 2 L
     if is_fixed and kind == "formula" and isinstance(answer.content, Words):
         return replace(answer, content=Formula(*split_unit(answer.text)))

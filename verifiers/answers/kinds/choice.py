@@ -164,13 +164,13 @@ def _patterns(letters: str) -> _Patterns:
     doubt = rf"(?i:{_NAMING}[\s,:(]{{1,3}}{the_option}){run}"
     return _Patterns(
         spellings,
-        head=re.compile(rf"(?i:{_INTRODUCED})?(?:\(({letter})\)|\[({letter})\]|{bare})"),
-        any_letter=re.compile(rf"(?<!\w){letter}(?!\w)"),
-        labeled=re.compile(rf"(?<![\w(])(?<![A-Za-z] \()({letter})\)(?!{_VERB})|\(({letter})\)\s(?=[A-Z\d$\\])"),
-        listed=re.compile(rf"(?i:{clause}{the_option}){run}"),
-        doubted=re.compile(rf"(?i:{the_answer}|\b(?:or|plus|versus|vs|as well as|{_MAYBE})\b){doubt}"),
-        doubted_in_reason=re.compile(rf"(?i:{the_answer}|\b{_MAYBE}\b|[,;]\s?or\b){doubt}"),
-        favored=re.compile(
+        head=lazy_compile(rf"(?i:{_INTRODUCED})?(?:\(({letter})\)|\[({letter})\]|{bare})"),
+        any_letter=lazy_compile(rf"(?<!\w){letter}(?!\w)"),
+        labeled=lazy_compile(rf"(?<![\w(])(?<![A-Za-z] \()({letter})\)(?!{_VERB})|\(({letter})\)\s(?=[A-Z\d$\\])"),
+        listed=lazy_compile(rf"(?i:{clause}{the_option}){run}"),
+        doubted=lazy_compile(rf"(?i:{the_answer}|\b(?:or|plus|versus|vs|as well as|{_MAYBE})\b){doubt}"),
+        doubted_in_reason=lazy_compile(rf"(?i:{the_answer}|\b{_MAYBE}\b|[,;]\s?or\b){doubt}"),
+        favored=lazy_compile(
             rf"(?i:{clause}(?:(?:but|though|although|however|while|yet|so|no)\b[\s,:]*){{0,3}}{the_option})"
             rf"({named})\s(?i:{_FAVORED})"
         ),

@@ -20,37 +20,48 @@ FUNCTIONS = frozenset((
 ))  # fmt: skip
 
 _NUMBER = r"\$?\d+(?:,\d{3})*(?:\.\d+)?%?"
+_SIZE = r"\d+(?:\.\d+)?(?:[A-Z]| [a-z]{1,2})?"
+_ANY = ""
 _SHAPES = tuple(
-    lazy_compile(pattern)
-    for pattern in (
-        r"-?0[0-9A-Fa-f]+|-?0[xX][0-9A-Fa-f]+_\S+",  # 007, -00FF
-        r"v?\d+(?:\.\d+){2,}(?:[-+_:/]?\w[\w.-]*)?|[vV]\d+\.\d+",  # 192.168.0.1, v1.10
-        rf"{_NUMBER}(?:\s?--?\s?{_NUMBER})+(?:\s?%|\s?[A-Za-z]{{2,}}[^\d=]*)?",  # 3-1, 555-1234, 5-10 minutes
-        rf"(?:between )?{_NUMBER} (?:to|and) {_NUMBER}(?:\s?%|\s?[A-Za-z]{{2,}}[^\d=]*)?",  # 10 to 12 minutes
-        r"\(?\+?\d[\d ().-]{6,}\d",  # +44 20 7946 0958
-        r"\d+(?:[ -]\d+)+|-?\d+(?: -?\d+)+",  # 4 8 15
-        r"\d{1,2}:\d\d(?::\d\d)?(?:\.\d+)?(?: ?(?i:[ap]\.?m\.?|h|[A-Z]{3}))?(?: ?- ?\d{1,2}:\d\d)?",  # 10:30
-        r"\d{1,2} ?(?i:[ap]\.?m\.?)|[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){2,}|[a-h][1-8]=[QRBN]",  # 4 pm, 1A:2B:3C
-        r"\d+ ?[a-z]{1,4}\.? \d+ ?[a-z]{1,4}\.?",  # 6 ft 2 in
-        r"\d+(?:st|nd|rd|th)(?: [A-Za-z ]+)?|(?:[Tt]he )?'?\d{2,4}'?s",  # 3rd, 1990s
-        r"\d+(?:\.\d+)?(?:[A-Z]| [a-z]{1,2})?(?: ?x ?\d+(?:\.\d+)?(?:[A-Z]| [a-z]{1,2})?)+"
-        r"(?: [A-Za-z]+){0,3}",  # 1920x1080, 10 x 15 cm
-        r"\d+(?:-[\dX]+){2,}|0\d/\d{1,4}|\d{1,2}/0\d|\d+(?:/\d+){2,}",  # 04/05
-        r"[@#]\w[\w.-]*|[\w.+-]+@[\w.-]+|\w+://\S+|[\w.-]*/[A-Za-z.][\w./-]*",  # names, addresses, paths
-        r"_{0,2}[A-Za-z]\w+(?:[._:]{1,2}[A-Za-z]\w*)+_{0,2}(?:\(\))?|[A-Za-z_]\w*\(\)",  # my_name, main.py, f()
-        r"[A-Za-z][A-Za-z0-9]{0,6}(?:\+{1,2}|-{1,2}|#[a-z]?)|[A-Z]\*|\d+\+",  # A+, C++, C#, 18+
-        r"[A-Za-z_]\w* ?[-+*/:]= ?.*|[^\\=]+==[^\\=]+|[^\\]*[^\s\\-]\s?(?:->|=>|&&|::)\s?[^\\]*",  # i += 1, A -> B
-        r"(?=.*[a-z]{2})[A-Za-z]+\d[A-Za-z0-9]*(?:-\w+)*|(?:[A-Z][a-z]?\d*|\((?:[A-Z][a-z]?\d*)+\)\d*){2,}(?<=\d)",
-        r"(?=.*\d[A-Z])(?:[A-Z][a-z]?_?\d*|\([A-Za-z0-9_]+\)_?\d*)+[+-]?",  # sha256, CO2, H2O
-        r"[^\w\\∞∅°]{1,60}",  # ??, ==, ) ] >
-        r"(?=.*\d).*\b(?:north|south|east|west)\b.*",  # 30° north of east
-        r"\d+[A-Z]? (?:[A-Z][a-z]+ ?){2,}|\d{5} [A-Z][a-z]+|\d+(?:,\d+)*-[a-z]{4,}",  # 10 Downing Street, 2-butanol
-        r"[A-Z][a-z]?-\d+|[A-Z]{1,3}(?:-[A-Z]{1,3})+ \d+|\d+ ?R ?\d+"
-        r"|(?:\[[A-Z][a-z]\] ?)?\d[spdf]\^?\d.*",  # He-4, 5 R 2
-        r"O-O(?:-O)?|\d/\d-\d/\d|[0-9a-f:]*::[0-9a-f:]*|(?P<n>\d+)/(?P=n)|24/7.*|\d{4}/\d\d .*|\d{3,}E\d+",
-        r"[nN]/[aA]|\d+(?:\.\d+)? out of \d+(?: [a-z]+)?",
+    (frozenset(signs), lazy_compile(pattern))
+    for signs, pattern in (
+        ("0", r"-?0[0-9A-Fa-f]+|-?0[xX][0-9A-Fa-f]+_\S+"),  # 007, -00FF
+        (".", r"v?\d+(?:\.\d+){2,}(?:[-+_:/]?\w[\w.-]*)?|[vV]\d+\.\d+"),  # 192.168.0.1, v1.10
+        # 3-1, 555-1234, 5-10 minutes; 10 to 12 minutes
+        ("-", rf"{_NUMBER}(?:\s?--?\s?{_NUMBER})+(?:\s?%|\s?[A-Za-z]{{2,}}[^\d=]*)?"),
+        (" ", rf"(?:between )?{_NUMBER} (?:to|and) {_NUMBER}(?:\s?%|\s?[A-Za-z]{{2,}}[^\d=]*)?"),
+        (_ANY, r"\(?\+?\d[\d ().-]{6,}\d"),  # +44 20 7946 0958
+        (" -", r"\d+(?:[ -]\d+)+|-?\d+(?: -?\d+)+"),  # 4 8 15
+        # 10:30; 4 pm, 1A:2B:3C
+        (":", r"\d{1,2}:\d\d(?::\d\d)?(?:\.\d+)?(?: ?(?i:[ap]\.?m\.?|h|[A-Z]{3}))?(?: ?- ?\d{1,2}:\d\d)?"),
+        ("mM:=", r"\d{1,2} ?(?i:[ap]\.?m\.?)|[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){2,}|[a-h][1-8]=[QRBN]"),
+        (" ", r"\d+ ?[a-z]{1,4}\.? \d+ ?[a-z]{1,4}\.?"),  # 6 ft 2 in
+        ("tds", r"\d+(?:st|nd|rd|th)(?: [A-Za-z ]+)?|(?:[Tt]he )?'?\d{2,4}'?s"),  # 3rd, 1990s
+        # 1920x1080, 10 x 15 cm
+        ("x", rf"{_SIZE}(?: ?x ?{_SIZE})+(?: [A-Za-z]+){{0,3}}"),
+        ("-/", r"\d+(?:-[\dX]+){2,}|0\d/\d{1,4}|\d{1,2}/0\d|\d+(?:/\d+){2,}"),  # 04/05
+        ("@#/", r"[@#]\w[\w.-]*|[\w.+-]+@[\w.-]+|\w+://\S+|[\w.-]*/[A-Za-z.][\w./-]*"),  # names, addresses, paths
+        ("._:(", r"_{0,2}[A-Za-z]\w+(?:[._:]{1,2}[A-Za-z]\w*)+_{0,2}(?:\(\))?|[A-Za-z_]\w*\(\)"),  # my_name, f()
+        ("+-#*", r"[A-Za-z][A-Za-z0-9]{0,6}(?:\+{1,2}|-{1,2}|#[a-z]?)|[A-Z]\*|\d+\+"),  # A+, C++, C#, 18+
+        # i += 1, A -> B
+        ("=>&:", r"[A-Za-z_]\w* ?[-+*/:]= ?.*|[^\\=]+==[^\\=]+|[^\\]*[^\s\\-]\s?(?:->|=>|&&|::)\s?[^\\]*"),
+        # sha256; CO2, H2O
+        (
+            _ANY,
+            r"(?=.*[a-z]{2})[A-Za-z]+\d[A-Za-z0-9]*(?:-\w+)*|(?:[A-Z][a-z]?\d*|\((?:[A-Z][a-z]?\d*)+\)\d*){2,}(?<=\d)",
+        ),
+        (_ANY, r"(?=.*\d[A-Z])(?:[A-Z][a-z]?_?\d*|\([A-Za-z0-9_]+\)_?\d*)+[+-]?"),
+        (_ANY, r"[^\w\\∞∅°]{1,60}"),  # ??, ==, ) ] >
+        ("t", r"(?=.*\d).*\b(?:north|south|east|west)\b.*"),  # 30° north of east
+        # 10 Downing Street, 2-butanol
+        (" -", r"\d+[A-Z]? (?:[A-Z][a-z]+ ?){2,}|\d{5} [A-Z][a-z]+|\d+(?:,\d+)*-[a-z]{4,}"),
+        # He-4, 5 R 2
+        ("-Rspdf", r"[A-Z][a-z]?-\d+|[A-Z]{1,3}(?:-[A-Z]{1,3})+ \d+|\d+ ?R ?\d+|(?:\[[A-Z][a-z]\] ?)?\d[spdf]\^?\d.*"),
+        ("-:/E", r"O-O(?:-O)?|\d/\d-\d/\d|[0-9a-f:]*::[0-9a-f:]*|(?P<n>\d+)/(?P=n)|24/7.*|\d{4}/\d\d .*|\d{3,}E\d+"),
+        ("/o", r"[nN]/[aA]|\d+(?:\.\d+)? out of \d+(?: [a-z]+)?"),
     )
 )
+"""Each with the characters of which every match has one."""
 _FRACTION_OF = lazy_compile(r"(\d{1,4})/(\d{1,4}) [A-Za-z]+")
 _JOINED = lazy_compile(r"[A-Za-z0-9]+(?:[ ._/:-]{1,2}[A-Za-z0-9]+)*")
 _QUANTITY = lazy_compile(r"\d+(?:\.\d+)?(?:[eE]\d+| ?[a-z]{1,2}[23])")  # 6.02e23, 5 cm2
@@ -61,11 +72,11 @@ _LETTER_THEN_DIGIT = lazy_compile(r"([A-Za-z]+)\d")
 
 def is_code(text: str) -> bool:
     """Whether a text in the spelling of ``text.plain`` is one of these."""
-    if len(text) > MAX_LENGTH or "\\" in text:
+    if len(text) > MAX_LENGTH or "\\" in text or text.replace(" ", "").isalpha():
         return False
-    return (
-        any(shape.fullmatch(text) for shape in _SHAPES) or is_name(text) or _is_identifier(text) or _is_unreduced(text)
-    )
+    characters = set(text)
+    has_shape = any(shape.fullmatch(text) for signs, shape in _SHAPES if not signs or not signs.isdisjoint(characters))
+    return has_shape or is_name(text) or _is_identifier(text) or _is_unreduced(text)
 
 
 def _is_unreduced(text: str) -> bool:

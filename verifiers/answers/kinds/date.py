@@ -92,7 +92,9 @@ def _numeric(text: str) -> Date | None:
 
 def _named(text: str) -> Date | None:
     """A date with the name of a month."""
-    match = next((match for pattern in _NAMED if (match := pattern.fullmatch(text))), None)
+    lower = text.lower()
+    has_month = any(month in lower for month in _MONTHS)
+    match = next((match for pattern in _NAMED if (match := pattern.fullmatch(text))), None) if has_month else None
     if match is None:
         return None
     parts = match.groupdict()

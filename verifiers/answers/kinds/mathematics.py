@@ -36,13 +36,13 @@ def same(gold: Gold, text: str, rules: Rules) -> Verdict:
         text = exact_part(spelling)
     answer = read(gold.kind, text, rules.is_fixed)
     assert isinstance(answer, ParsedAnswer)
-    return _in_words(gold.parsed, answer, text, rules) or _compared(gold.parsed, answer, rules)
+    if text.isdecimal() and isinstance(gold.parsed.content, Number):  # most answers are plain integers
+        return compare(gold.parsed, answer, rules)
+    return _in_words(gold.parsed, answer) or _compared(gold.parsed, answer, rules)
 
 
-def _in_words(gold: ParsedAnswer, answer: ParsedAnswer, text: str, rules: Rules) -> Verdict | None:
+def _in_words(gold: ParsedAnswer, answer: ParsedAnswer) -> Verdict | None:
     """Why an answer is wrong by its words: ``18 more than eggs``, ``A or C`` where both are right."""
-    if isinstance(gold.content, Number) and text.isdecimal():
-        return None
     if is_relative(gold.text, answer.text):
         return Verdict(False, "a range")
     return Verdict(False, "hedged") if is_one_of_choices(gold, answer) else None

@@ -12,6 +12,7 @@ from grpo_env.lazy_regex import lazy_compile
 from ..hedges import CORRECTS, DOUBTS, LEAVES_OPEN, WRONG
 from .text import plain
 
+_WORDS = ("yes", "no", "true", "false")
 _WORD = lazy_compile(r"(?:(?:most |very )?likely )?[\"'\u201c]?(yes|no|true|false)\b[\"']?", re.IGNORECASE)
 _REASON = lazy_compile(r"(?:[.,;:!]|\s[\u2013\u2014-]|(?=\s(?:because|since)\b))\s*(?=[^\W_])", re.IGNORECASE)
 _UNSURE = lazy_compile(
@@ -27,7 +28,9 @@ _AGAINST = {
 
 def is_truth(text: str) -> bool:
     """Whether a gold answer is one of the four words."""
-    return "\\" not in text and plain(text).casefold() in ("yes", "no", "true", "false")
+    lower = text.casefold()
+    may_be = not text.isascii() or any(word in lower for word in _WORDS)  # this is found faster
+    return may_be and "\\" not in text and plain(text).casefold() in _WORDS
 
 
 def names_truth(text: str) -> bool:

@@ -140,6 +140,7 @@ _WRAPPERS = (
     ("`", "`"),
     ('"', '"'),
 )
+_FIRST_OF_WRAPPERS = frozenset('$\\*_`"<{')
 _ENDINGS = ("p.m.", "a.m.", "..")  # where the period belongs to the answer
 _HTML = lazy_compile(r"<(b|i|u|em|strong|mark|code|p|span|div)>([^<>]*)</\1>", re.IGNORECASE)
 _BRACED = lazy_compile(r"(?:\\(?:boxed|fbox)\s*)?\{")
@@ -229,29 +230,38 @@ _COMMANDS = (
     ("\\mathcal", _ORDER, "O"),
     ("\\text", _TEXT, _plain_text),
     ("\\text", _BARE_TEXT, " "),
-    ("\\sqrt", _ROOT_OF_BRACKETS, r"\\sqrt{\1}"),
+    ("\\sqrt(", _ROOT_OF_BRACKETS, r"\\sqrt{\1}"),
+    ("\\sqrt (", _ROOT_OF_BRACKETS, r"\\sqrt{\1}"),
     ("\\mathbb", _OPERATOR, r"\1"),
     ("\\mathbb R", _REALS, r"\\mathbb{R}"),
-    ("\\", _ESCAPED_SIGN, r"\1"),
+    ("\\%", _ESCAPED_SIGN, r"\1"),
+    ("\\$", _ESCAPED_SIGN, r"\1"),
+    ("\\&", _ESCAPED_SIGN, r"\1"),
 )
 _ALL = (
     ("C", _COMBINATIONS, _binomial),
     ("\\\\[", _ROW_SPACE, r"\\\\"),
-    ("{", _NO_BACKSLASH, lambda match: "\\" + match[0]),
+    ("rt{", _NO_BACKSLASH, lambda match: "\\" + match[0]),
+    ("ac{", _NO_BACKSLASH, lambda match: "\\" + match[0]),
     ("Theta(", _NO_BACKSLASH, lambda match: "\\" + match[0]),
-    ("i", _NO_IMAGINARY, ""),
+    ("Omega(", _NO_BACKSLASH, lambda match: "\\" + match[0]),
+    ("0i", _NO_IMAGINARY, ""),
+    ("0 i", _NO_IMAGINARY, ""),
     ("0", _PREFIXED, lambda match: str(int(match[0], 0))),
     ("\\log_", _LOG_E, r"\\ln"),
     ("_", _BRACED_LETTER, r"\1"),
     ("_", _BRACED_NAME, r"\1"),
     (":", _RATIO, lambda match: match[0].replace(",", "")),
     ("_", _INDEX_WORD, r"_{\1}"),
-    ("^", _INDEX_LAST, r"\2\1"),
+    ("_", _INDEX_LAST, r"\2\1"),
     ("{,}", _BRACED_COMMA, _with_point),
-    ("{", _BRACED_SIGN, r"\1"),
+    ("{,}", _BRACED_SIGN, r"\1"),
+    ("{:}", _BRACED_SIGN, r"\1"),
     ("=", _COMPARISON, lambda match: r"\le " if match[0] == "<=" else r"\ge "),
-    ("", _SPACES, " "),
-    ("{", _SPACE_IN_BRACES, r"{\1"),
+    *((space, _SPACES, " ") for space in (r"\,", r"\;", r"\:", "\\ ", "quad", "~")),
+)
+_BRACES = (
+    *((brace, _SPACE_IN_BRACES, r"{\1") for brace in ("{ ", "{- ", "{+ ")),
     (" }", _SPACE_AT_END, ""),
 )
 
@@ -269,7 +279,10 @@ def normal(text: str) -> str:
         if "\\\\" in text and "\\begin" not in text:  # escaped twice: \\\\frac{1}{2}
             text = _ESCAPED.sub(r"\\", text)
         text = _braced(_rewritten(text, _COMMANDS)).replace(r"\vec{0}", "0")
-    text = _rewritten(text, _ALL).strip().lstrip("=: ")
+    text = " ".join(_rewritten(text, _ALL).split())
+    if "{" in text:
+        text = _rewritten(text, _BRACES)
+    text = text.lstrip("=: ")
     while text.endswith((".", ",", ";", ":")) and not text.endswith(_ENDINGS):
         text = text[:-1].rstrip()
     return text
@@ -289,19 +302,25 @@ def unwrapped(text: str) -> str:
         before = text
         if text.endswith(".") and not text.endswith(_ENDINGS):
             text = text[:-1].rstrip()
-        for opening, closing in _WRAPPERS:
-            wrapped = len(text) > len(opening) + len(closing) and text.startswith(opening) and text.endswith(closing)
-            if wrapped and text[-len(closing) - 1] != "\\":
-                inner = text[len(opening) : -len(closing)]
-                if opening not in inner.replace("\\$", ""):
-                    text = inner.strip()
-        if html := _HTML.fullmatch(text):
-            text = html[2].strip()
-        braced = _BRACED.match(text)
-        if braced and text.endswith("}") and _closes_at_end(text, braced.end()):
-            text = text[braced.end() : -1].strip()
+        if text[:1] in _FIRST_OF_WRAPPERS:
+            text = _without_wrappers(text)
         if text == before:
             break
+    return text
+
+
+def _without_wrappers(text: str) -> str:
+    for opening, closing in _WRAPPERS:
+        wrapped = text.startswith(opening) and text.endswith(closing) and len(text) > len(opening) + len(closing)
+        if wrapped and text[-len(closing) - 1] != "\\":
+            inner = text[len(opening) : -len(closing)]
+            if opening not in inner.replace("\\$", ""):
+                text = inner.strip()
+    if html := _HTML.fullmatch(text):
+        text = html[2].strip()
+    braced = _BRACED.match(text)
+    if braced and text.endswith("}") and _closes_at_end(text, braced.end()):
+        text = text[braced.end() : -1].strip()
     return text
 
 

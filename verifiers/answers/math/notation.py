@@ -15,7 +15,6 @@ from grpo_env.lazy_regex import lazy_compile
 from ..quantities.number import Number
 from .brackets import items
 from .intervals import real_set
-from .parse import parse_list
 from .parsed import Formula, Group, ParsedAnswer, Words
 
 DEGREES = (("°", 1),)
@@ -260,22 +259,12 @@ def _value(item: ParsedAnswer) -> ParsedAnswer:
 def as_tuple(answer: ParsedAnswer, brackets: str = "()") -> ParsedAnswer | None:
     """A list without brackets as one in them; ``None`` for anything else, and for alternatives (``2 or 3``)."""
     content = answer.content
-    if isinstance(content, Words) and "," in answer.text:
-        return _words_as_tuple(answer)
     is_list = isinstance(content, Group) and content.kind == "set" and not answer.text.startswith("\\{")
     if not (is_list and isinstance(content, Group)) or _ALTERNATIVES.search(answer.text) or answer.variable:
         return None
     if any(item.variable for item in content.items):
         return None
     return ParsedAnswer(answer.text, Group(brackets, content.items)) if len(content.items) > 1 else None
-
-
-def _words_as_tuple(answer: ParsedAnswer) -> ParsedAnswer | None:
-    """``True, False`` as a tuple."""
-    if _ALTERNATIVES.search(answer.text):
-        return None
-    parts = parse_list(answer.text).content
-    return ParsedAnswer(answer.text, Group("()", parts.items)) if isinstance(parts, Group) else None
 
 
 def is_one_of_choices(gold: ParsedAnswer, answer: ParsedAnswer) -> bool:

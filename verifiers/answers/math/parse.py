@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
 from grpo_env.lazy_regex import lazy_compile
 
-from ...arithmetic import equations
 from ..quantities.number import Number, OverLimitError, read_number
-from ..quantities.units import read_unit, split_unit
+from ..quantities.units import split_unit
 from .brackets import english, items, outer, split
 from .exact import approximate
 from .grammar import GREEK
@@ -121,7 +119,7 @@ def parse(text: str) -> ParsedAnswer:
     if text.isdecimal() and (number := read_number(text)):
         return ParsedAnswer(text, number)
     plain = english(normal(_grid(text) if "\n" in text else text))
-    if lead := _LEAD.match(plain):
+    if plain[:1].isalpha() and (lead := _LEAD.match(plain)):
         plain = normal(plain[lead.end() :])
     return _parse(plain, MAX_NESTING)
 
@@ -133,12 +131,6 @@ def _grid(text: str) -> str:
     if not is_grid or not all(_CELL.fullmatch(cell) for row in rows for cell in row):
         return text
     return r"\begin{pmatrix}" + r" \\ ".join(" & ".join(row) for row in rows) + r"\end{pmatrix}"
-
-
-@lru_cache(maxsize=256)
-def parse_list(text: str) -> ParsedAnswer:
-    """An answer as the set of everything that it names, including words."""
-    return as_set(tuple(_parse(item, MAX_NESTING) for item in items(parse(text).text)))
 
 
 def as_set(answers: tuple[ParsedAnswer, ...]) -> ParsedAnswer:
@@ -153,7 +145,7 @@ def _parse(text: str, depth: int) -> ParsedAnswer:
     if text.startswith("{"):
         text = unwrapped(text)
     text = text.lstrip("+ ")
-    if match := _INFINITY.fullmatch(text):
+    if "inf" in text.lower() and (match := _INFINITY.fullmatch(text)):
         text = match[1] + "\\infty"
     if number := read_number(text):
         return ParsedAnswer(text, number)
@@ -213,24 +205,12 @@ def _is_rounded(exact: Fraction, decimal: Fraction, places: int) -> bool:
 
 def _equation(text: str, depth: int) -> ParsedAnswer | None:
     """``x = 5``, ``(x,y) = (1,2)``, chains such as ``2+3 = 5`` and ``x = 10/2 = 5``; ``None`` for other equations."""
-    if value := _calculated(text):
-        return ParsedAnswer(value, _content(value, depth))
     sides = split(text, "=")
     if not all(sides) or _RELATION.search(text):
         return None
     if len(sides) == 2 and (definition := _definition(text, sides[0], sides[1], depth)):
         return definition
     return _chain(text, sides, depth)
-
-
-def _calculated(text: str) -> str | None:
-    """The number that a true calculation such as ``2+2=4`` has as one of its sides."""
-    calculations = equations(text)
-    if len(calculations) != 1 or not calculations[0].correct or text[: calculations[0].start].strip("$ "):
-        return None
-    if read_unit(text, calculations[0].end) is None:
-        return None
-    return next((side.strip() for side in reversed(text.split("=")) if read_number(side.strip())), None)
 
 
 def _definition(text: str, name: str, value: str, depth: int) -> ParsedAnswer | None:
@@ -302,8 +282,7 @@ def _content(text: str, depth: int) -> Content:
 def _other_content(text: str, depth: int) -> Content:
     """What a text that is no number stands for: the first of these that it can be."""
     return (
-        _negated_number(text)
-        or _matrix(text, depth)
+        _matrix(text, depth)
         or _multiple_of_matrix(text, depth)
         or _column(text, depth)
         or _named_set(text)
@@ -319,13 +298,6 @@ def _other_content(text: str, depth: int) -> Content:
 
 def _ratio(text: str, depth: int) -> Content | None:
     return read_ratio(text, lambda part: _parse(part, depth - 1))
-
-
-def _negated_number(text: str) -> Number | None:
-    """``-(5)``."""
-    kind, inner = outer(text[1:].lstrip()) if text.startswith("-") else ("", "")
-    number = read_number(inner.strip()) if kind == "()" else None
-    return replace(number, value=-number.value) if number else None
 
 
 def _matrix(text: str, depth: int) -> Group | None:
@@ -368,7 +340,7 @@ def _row(text: str, depth: int) -> Group:
 def _named_set(text: str) -> Group | None:
     if text == "\\emptyset":
         return Group("set", ())
-    return REALS if text == "\\mathbb{R}" or _ALL_REALS.fullmatch(text) else None
+    return REALS if text == "\\mathbb{R}" or (text[:1] in "atrATR" and _ALL_REALS.fullmatch(text)) else None
 
 
 def _set_operation(text: str, depth: int) -> Group | None:

@@ -106,7 +106,7 @@ def read_number(text: str) -> Number | None:
         return _plain_number(*match.groups())
     if _NO_NUMBER.match(text):
         return None
-    if text and not text[0].isdigit() and (spelled := in_digits(text)):
+    if text[:3].isalpha() and (spelled := in_digits(text)):
         return read_number(spelled)
     if not _DIGIT.search(text):
         return None
@@ -148,6 +148,8 @@ def _plain_number(sign: str, decimal: str, top: str, bottom: str) -> Number | No
 
 def _signs(text: str) -> tuple[int, str, int]:
     """The sign and the currency in front of a number, in either order, and where they end: ``-$5`` and ``$-5``."""
+    if text[0].isdecimal() or text[0] == "\\":
+        return 1, "", 0
     match = _LEAD.match(text)
     sign, at = 1, match.end() if match else 0
     currency = ""
@@ -176,38 +178,37 @@ def _unit_name(text: str) -> str:
 
 def _read_value(text: str, at: int) -> tuple[Fraction, Fraction | None, int] | None:
     """The value, the digits of a numeral with a base read as a decimal number, and where the text of both ends."""
-    if match := _BASED.match(text, at):
-        return _numeral(match[2], match[3] or match[4] or match[5], match.end())
-    if match := _MIXED.match(text, at) or _FRACTION.match(text, at) or _SLASHED.match(text, at):
-        value = _fraction(match)
-        return None if value is None else (value, None, match.end())
-    if match := _PURE_POWER.match(text, at):
-        value = _power(_integer(match[1]), int(_bounded(match[2] or match[3], 5)))
-        return None if value is None else (value, None, match.end())
-    if match := _REPEATING.match(text, at):
+    for hints, pattern, read in _FORMS:
+        if any(hint in text for hint in hints) and (match := pattern.match(text, at)):
+            reading = read(match)
+            return (*reading, match.end()) if reading else None
+    if "." in text and (match := _REPEATING.match(text, at)):
         whole, fixed, *periods = match.groups(default="")
         return _repeating(whole, fixed, "".join(periods)), None, match.end()
-    if (match := _DOTTED.match(text, at)) and (period := _period(match[2])):
+    if "." in text and (match := _DOTTED.match(text, at)) and (period := _period(match[2])):
         return _repeating(match[1], match[2], period), None, match.end()
     match = _DECIMAL.match(text, at)
     value = _scientific(match) if match else None
     return (value, None, match.end()) if match and value is not None else None
 
 
-def _fraction(match: re.Match[str]) -> Fraction | None:
+def _fraction(match: re.Match[str]) -> tuple[Fraction, None] | None:
     """The value of a mixed number or a fraction; ``None`` for a division by zero."""
+    whole = "0"
     if match.re.groups == 6:
         whole, top, bottom = match.groups()[:3] if match[1] else match.groups()[3:]
-        value = _quotient(top, bottom)
-        return None if value is None else _integer(whole) + value
-    return _quotient(match[1] or match[2], match[3] or match[4])
+    else:
+        top, bottom = match[1] or match[2], match[3] or match[4]
+    value = _quotient(top, bottom)
+    return None if value is None else (_integer(whole) + value, None)
 
 
-def _power(base: Fraction, power: int) -> Fraction | None:
+def _power(match: re.Match[str]) -> tuple[Fraction, None] | None:
     """A power, unless it is undefined or larger than what is worked out."""
+    base, power = _integer(match[1]), int(_bounded(match[2] or match[3], 5))
     if abs(power) * log10(max(int(base), 2)) > MAX_EXPONENT or (base == 0 and power < 0):
         return None
-    return base**power
+    return base**power, None
 
 
 def _scientific(match: re.Match[str]) -> Fraction | None:
@@ -224,7 +225,8 @@ def _scientific(match: re.Match[str]) -> Fraction | None:
     return None
 
 
-def _numeral(digits: str, base_text: str, end: int) -> tuple[Fraction, Fraction | None, int] | None:
+def _numeral(match: re.Match[str]) -> tuple[Fraction, Fraction | None] | None:
+    digits, base_text = match[2], match[3] or match[4] or match[5]
     base = _BASES.get(base_text, 0) if base_text.isalpha() else int(_bounded(base_text, 3))
     has_letters = not digits.replace(".", "").isdecimal()
     if not 2 <= base <= 36 or (has_letters and base != 16 and not digits[0].isdecimal()):  # A_{12} is a name
@@ -234,7 +236,17 @@ def _numeral(digits: str, base_text: str, end: int) -> tuple[Fraction, Fraction 
         value = Fraction(int(whole + places, base), base ** len(places))
     except ValueError:
         return None
-    return value, None if has_letters else Fraction(digits), end
+    return value, None if has_letters else Fraction(digits)
+
+
+_FORMS = (
+    (("_", "base"), _BASED, _numeral),
+    (("frac", "/"), _MIXED, _fraction),
+    (("frac",), _FRACTION, _fraction),
+    (("/", " o", " in"), _SLASHED, _fraction),
+    (("^", "**"), _PURE_POWER, _power),
+)
+"""The forms of a number, of which each needs one of some texts."""
 
 
 def _quotient(top: str, bottom: str) -> Fraction | None:

@@ -32,13 +32,13 @@ MAX_WORDS = 8
 MAX_MEASURE = 4  # words
 
 _POWER = r"(?:\s*(?:\^|\*\*)\s*(?:\{\s*(-?\d)\s*\}|(-?\d)))?"
-_FIRST = r"[A-Za-z\u00c0-\u00c4\u00c6-\u024f\u0400-\u04ff\u1e00-\u1eff]"
+_FIRST = r"(?-i:[A-Za-z\u00c0-\u00c4\u00c6-\u024f\u0400-\u04ff\u1e00-\u1eff])"
 _UNIT = lazy_compile(
     rf"\s*(?:\\cdot\s*|\*\s*|,\s*(?=per\b))?"
     r"(%|per\s+cent\b|'{1,2}(?!['A-Za-z])|\""
     rf"|°\s?[CF]?(?![A-Za-z])|[{SIGNS}¢]"
     r"|/|\\text\{([A-Za-z])\}|(?:[kMGm]\s?)?\\Omega|\\AA|\\mu ?[A-Za-z]+"
-    rf"|{_FIRST}[A-Za-z.'\u00c0-\u024f\u0400-\u04ff\u1e00-\u1eff-]*){_POWER}",
+    rf"|{_FIRST}(?-i:[A-Za-z.'\u00c0-\u024f\u0400-\u04ff\u1e00-\u1eff-])*){_POWER}",
     re.IGNORECASE,
 )
 # What may be the unit at the end of a formula: a sign, or words of at least two letters, or a letter marked as text.
@@ -70,28 +70,10 @@ _HYPHENATED = lazy_compile(r"-\s?(?=[A-Za-z]{3}|(?:cm|mm|km|kg|ft|in|lb|oz)\b)")
 _RAISED = {"square": 2, "squared": 2, "sq": 2, "cubic": 3, "cubed": 3, "cu": 3}
 _BEFORE = frozenset(("square", "sq", "cubic", "cu"))
 _PER = frozenset(("per", "/", "a", "an", "each", "every"))
-_FILLERS = frozenset(
-    (
-        "of",
-        "a",
-        "an",
-        "the",
-        "in",
-        "total",
-        "each",
-        "every",
-        "all",
-        "altogether",
-        "us",
-        "only",
-        "directed",
-        "acting",
-        "pointing",
-        "due",
-        "straight",
-        "vertically",
-    )
-)
+_FILLERS = frozenset((
+    "of", "a", "an", "the", "in", "total", "each", "every", "all", "altogether", "us", "only", "directed", "acting",
+    "pointing", "due", "straight", "vertically",
+))  # fmt: skip
 _UNITS = frozenset(("unit", "units"))
 _CONTAINERS = frozenset("pair dozen box pack packet bag set bottle case bunch group row stack slice".split())  # noqa: SIM905
 _CHANGES = frozenset("business surcharge discount off more less extra fewer ago later below above".split())  # noqa: SIM905

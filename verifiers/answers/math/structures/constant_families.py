@@ -50,7 +50,7 @@ class _Form(NamedTuple):
 
 def same_constant_family(gold: str, answer: str, time: TimeLimit) -> bool:
     """Whether two texts in normal spelling are the same family; ``False`` if the gold answer is none, or unclear."""
-    one = _form(gold)
+    one = _form(gold) if any(letter in gold for letter in "CcKk") else None
     constants, variable = _constants(one) if one else (frozenset(), "")
     other = _form(answer) if constants else None
     if one is None or other is None or (one.unknown and other.unknown and one.unknown != other.unknown):
@@ -90,7 +90,7 @@ def _is_antiderivative(form: _Form, constant: str) -> bool:
 def _form(text: str) -> _Form | None:
     if len(text) > MAX_LENGTH:
         return None
-    if match := _DECLARED.fullmatch(text):
+    if ("constant" in text or "\\mathbb" in text) and (match := _DECLARED.fullmatch(text)):
         text = match["body"]
     sides = split(_IN_WORDS.sub("C", _DIGIT_BEHIND.sub(r"\1_\2", text)), "=")
     unknown = _UNKNOWN.fullmatch(sides[0]) if len(sides) == 2 else None

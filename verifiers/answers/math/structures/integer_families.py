@@ -68,7 +68,8 @@ def same_family(gold: str, answer: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _family(text: str) -> _Family | None:
-    match = _DECLARED.fullmatch(text) if len(text) <= MAX_LENGTH else None
+    may_be_declared = "Z" in text or "\u2124" in text or "integer" in text
+    match = _DECLARED.fullmatch(text) if may_be_declared and len(text) <= MAX_LENGTH else None
     body, names = (match["body"], {match["name"]}) if match else (text, set(_UNDECLARED.findall(text)))
     if len(names) != 1 or len(text) > MAX_LENGTH or not (match or "\\pi" in text):
         return None
