@@ -160,11 +160,11 @@ def ours(work: Work, callbacks: Callbacks) -> None:
     from grpo_env import scoring_process
     from grpo_env.trainer import loop
     from grpo_env.trainer.extensions import step_sampler
-    from grpo_env.trainer.run.run import Run
+    from grpo_env.trainer.run.recorder import Recorder
 
     task, _ = load(work)
     sample_rollouts, score_rollouts = step_sampler.sample_rollouts, step_sampler.score_rollouts
-    record_step = loop.record_step
+    record_step = Recorder.step
     has_begun = False
 
     def sample_with_callback(*args: Any, **kwargs: Any) -> Any:
@@ -180,14 +180,15 @@ def ours(work: Work, callbacks: Callbacks) -> None:
         callbacks.on_samples(prompts, completions, [row.score.value for row in scored])
         return scored
 
-    def record_with_callback(run: Run, step: int, *args: Any) -> None:
-        record_step(run, step, *args)
+    def record_with_callback(recorder: Recorder, step: int, *args: Any) -> None:
+        record_step(recorder, step, *args)
+        run = recorder.run
         if callbacks.on_step(run.policy.model) or step + 1 == run.config.steps:
             raise StopTraining
 
     step_sampler.sample_rollouts = sample_with_callback  # type: ignore[assignment]
     step_sampler.score_rollouts = score_with_callback  # type: ignore[assignment]
-    loop.record_step = record_with_callback
+    Recorder.step = record_with_callback  # type: ignore[method-assign]
     callbacks.stopwatch.wrap(step_sampler, "sample_rollouts", "sample")
     callbacks.stopwatch.wrap(step_sampler, "score_rollouts", "sample")
     callbacks.stopwatch.wrap(scoring_process, "score_in_process", "score")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,12 @@ from .extensions.step_sampler import StepSampler
 from .extensions.step_values import step_values
 from .run.checkpoint import RunFolder
 from .run.folder import MODEL, uninterrupted
-from .run.recording import evaluate_if_due, record_step, start_recording
+from .run.held_out import evaluate_if_due
+from .run.recorder import Recorder
 from .run.reward_model import update_reward_model
-from .run.run import Result, Run
-from .run.stopping import check_unscored, finish, push, stopped
+from .run.run import Progress, Run
+from .run.start_lines import print_start
+from .run.stopping import Result, check_unscored, finish, stopped
 from .update import add_reference_logp, update
 
 
@@ -48,11 +51,7 @@ def train(task: Task | Mixture | str, *, run_dir: str | Path | None = None, **se
     check_effects(settings, config)
     run = Run.load(mixture, config)
     with closing(run.engine):
-        run.create_folder(Path(run_dir) if run_dir else None)
-        run.warn_about_golds()
-        result = learn(run, start=0)
-    push(run)
-    return result
+        return learn(run, Recorder.create(run, Path(run_dir) if run_dir else None), start=0)
 
 
 def resume(run_dir: str | Path, *, steps: int | str | None = None) -> Result:
@@ -77,44 +76,35 @@ def resume(run_dir: str | Path, *, steps: int | str | None = None) -> Result:
             f"grpo_env train --resume {run_dir} steps=+{config.steps or 1}"
         )
     run = Run.load(mixture, config)
-    if steps is not None:
-        run.earlier_steps = earlier_steps
-        if run.policy.accelerator.is_main_process:
-            folder.extend(config)
     with closing(run.engine):
-        result = learn(run, start=run.reopen_folder(folder))
-    push(run)
-    return result
+        if steps is not None and run.policy.accelerator.is_main_process:
+            folder.extend(config)
+        return learn(run, *Recorder.reopen(run, folder.path, None if steps is None else earlier_steps))
 
 
-def learn(run: Run, start: int) -> Result:
-    """The training loop. ``done`` counts complete updates: a checkpoint is always taken at the end of a step."""
-    policy, config, done = run.policy, run.config, start
+def learn(run: Run, recorder: Recorder, start: int) -> Result:
+    """The training loop. A checkpoint is always taken at the end of a step."""
+    policy, config, progress = run.policy, run.config, Progress(run, start)
     sampler = StepSampler(policy, config, run.samplers)
-    start_recording(run, start)
+    print_start(run, recorder.folder.path, start)
     try:
-        for step in range(start, config.steps):
-            waited = sampler.wait()
-            run.engine.update_weights(policy, step)
-            update_reward_model(run, step)
-            evaluate_if_due(run, step)
-            run.save_if_due(step)
-            began = time.perf_counter() - waited
+        for step in steps(run, recorder, sampler, start):
+            began = time.perf_counter() - sampler.waited
 
             # Sample G completions of each of P prompts, and score them (with off-policy steps, that was done during the
             # last update, and the next step's are sampled during this one).
             groups = sampler.sample(step)
             rollouts = groups.selected
             check_unscored(run, groups.sampled, step)
-            values = step_values(policy, run.mixture.tasks, rollouts, config, step)
-            sampling_ended = time.perf_counter()
+            values = step_values(policy, run.tasks, rollouts, config, step)
+            sampled = time.perf_counter()
 
             # Rewards become one advantage per token.
             sampler.start_next(step)
             advantages = token_advantages(policy, rollouts, config, None if values is None else values.rows)
 
             # Divide the step into mini-batches, and pack the rows that have a gradient into micro-batches.
-            batches = pack_batches(policy, rollouts, advantages, config, run.micro_batch_tokens)
+            batches = pack_batches(policy, rollouts, advantages, config, progress.micro_batch_tokens)
 
             # Update the policy on each mini-batch: loss, backward, optimizer.
             run.engine.sleep()
@@ -123,19 +113,35 @@ def learn(run: Run, start: int) -> Result:
                     add_reference_logp(policy, run.reference, batches, config.sampling.temperature)
                 stats = update(policy, run.optimizer, batches, config, step)
                 run.sync_reference_if_due(step + 1)
-                done, run.mid_update = step + 1, False
-                run.keep_micro_batch_size(batches)
-                times = (began, sampling_ended, time.perf_counter())
-                record_step(run, step, groups, batches, advantages, stats, times, values)
-        run.engine.update_weights(policy, config.steps)
-        evaluate_if_due(run, config.steps)
-        return finish(run)
+                progress.end_step(batches)
+                seconds = {"sample_seconds": sampled - began, "update_seconds": time.perf_counter() - sampled}
+                further = seconds if values is None else seconds | values.metrics
+                recorder.step(step, groups, batches, advantages, stats, further)
+        return finish(run, recorder, progress.updates)
     except (KeyboardInterrupt, GrpoEnvError) as error:
-        raise stopped(run, done, error) from error
+        raise stopped(run, recorder, progress, error) from error
     except Exception as error:  # unforeseen, so its traceback matters
-        error.add_note(str(stopped(run, done, error)))
+        error.add_note(str(stopped(run, recorder, progress, error)))
         raise
     finally:
         sampler.close()
         pool.close_idle()
-        run.metrics.close()
+        recorder.close()
+
+
+def steps(run: Run, recorder: Recorder, sampler: StepSampler, start: int) -> Iterator[int]:
+    """The steps of a run, and around them what the weights until then are used for: evaluations and checkpoints.
+
+    ``eval.stop_at`` and ``eval.patience`` may end them early.
+    """
+    for step in range(start, run.config.steps + 1):
+        sampler.wait()
+        run.engine.update_weights(run.policy, step)
+        if step < run.config.steps:
+            update_reward_model(run, recorder.folder, step)
+        if reason := evaluate_if_due(run, recorder, step):
+            run.console.print(f"stopped    after {step} steps: {reason}")
+            return
+        if step < run.config.steps:
+            recorder.save_if_due(step)
+            yield step

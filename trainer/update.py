@@ -193,19 +193,25 @@ def with_oom_retry(policy: Policy, batch: Batch, work: Callable[[], T]) -> T:
         except (MemoryError, RuntimeError) as error:
             if not memory_ran_out(error):
                 raise
-            sharded = is_sharded(policy)
-            if sharded or all(len(micro.prompts) == 1 for micro in batch.micro_batches):
-                size = "these engine.micro_batch_tokens" if sharded else "one completion"
-                raise RunError(
-                    f"out of memory with {size} at a time; try engine.gradient_checkpointing=true, "
-                    "engine.precision=bf16 or a lower sampling.max_new_tokens"
-                ) from error
+            alone = all(len(micro.prompts) == 1 for micro in batch.micro_batches)
+            if alone or is_sharded(policy):
+                raise RunError(_advice(policy, batch, alone)) from error
         # Outside the except block, whose exception keeps the tensors of the failed attempt alive.
         clear_device_cache(garbage_collection=True)
         parts = [micro.halves() for micro in batch.micro_batches]
         batch.micro_batches = list(chain.from_iterable(parts))
         halves = (half for pair in parts if len(pair) > 1 for half in pair)
         batch.reduced_tokens = max(half.positions(shared=policy.shares_prompts) for half in halves)
+
+
+def _advice(policy: Policy, batch: Batch, alone: bool) -> str:
+    largest = max(micro.positions(shared=policy.shares_prompts) for micro in batch.micro_batches)
+    size = "one completion" if alone else f"micro-batches of {largest} token positions"
+    smaller = "" if alone else f"engine.micro_batch_tokens={largest // 2}, "
+    return (
+        f"process {policy.accelerator.process_index}: out of memory with {size} at a time; try {smaller}"
+        "engine.gradient_checkpointing=true, engine.precision=bf16 or a lower sampling.max_new_tokens"
+    )
 
 
 @contextmanager

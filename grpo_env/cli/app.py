@@ -15,7 +15,6 @@ from .calibrate import calibrate
 from .options import console
 from .play import play
 from .reward_model import reward_model_app
-from .runs import plot, watch
 from .scores import compare, export, report, score
 from .serve import serve
 from .step_labels import label_steps
@@ -47,8 +46,6 @@ app.command()(check)
 app.command()(audit)
 app.command()(play)
 app.command()(calibrate)
-app.command()(watch)
-app.command()(plot)
 app.command()(train)
 app.command("eval")(evaluate)
 app.command("label-steps")(label_steps)

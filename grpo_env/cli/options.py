@@ -56,7 +56,8 @@ TaskKeys = Annotated[
     list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Task keys, such as dataset.path=train.jsonl.")
 ]
 Model = Annotated[
-    str | None, typer.Option("--model", "-m", help="Hub id or folder of a model. Default: the bundled model.")
+    str | None,
+    typer.Option("--model", "-m", help="Hub id or folder of a model. Default: the task's or the bundled one."),
 ]
 BaseUrl = Annotated[
     str | None,

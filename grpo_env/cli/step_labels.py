@@ -8,17 +8,11 @@ from typing import Annotated
 import typer
 
 from .options import (
-    Answer,
-    Completion,
-    Join,
     Model,
     Overrides,
     Overwrite,
-    Prompt,
-    RowId,
     Segments,
     Separator,
-    Split,
     TaskName,
     VerifierFiles,
     console,
@@ -37,12 +31,6 @@ def label_steps(
     rollouts: Annotated[int, typer.Option(min=1, help="Continuations from the end of each step.")] = 8,
     segments: Segments = "line",
     separator: Separator = "",
-    completion: Completion = None,
-    answer: Answer = None,
-    prompt: Prompt = None,
-    id: RowId = None,
-    join: Join = None,
-    split: Split = "eval",
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N rows.")] = None,
     restart: Annotated[bool, typer.Option("--restart", help="Discard the work of an interrupted run.")] = False,
     overwrite: Overwrite = False,
@@ -54,8 +42,8 @@ def label_steps(
     run resumes.
     """
     quiet_libraries()
-    from grpo_env.scoring import Fields
     from grpo_env.taskfile.task import load_task
+    from grpo_env.trainer.commands.label_steps import Request
     from grpo_env.trainer.commands.label_steps import label_steps as label
     from grpo_env.trainer.config import TrainConfig
 
@@ -66,13 +54,8 @@ def label_steps(
             load_task(task, keys),
             completions,
             out,
-            rollouts=rollouts,
-            segments=TrainConfig.from_mapping(steps, "label-steps").step_values,
-            fields=Fields(tuple(completion or ()), answer, id, prompt=prompt),
-            join=join,  # type: ignore[arg-type]
-            split=split,  # type: ignore[arg-type]
+            Request(rollouts, TrainConfig.from_mapping(steps, "label-steps").step_values, limit),
             model=model,
-            limit=limit,
             restart=restart,
             overwrite=overwrite,
             console=console,

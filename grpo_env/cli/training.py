@@ -36,9 +36,6 @@ def train(
     model: Model = None,
     config: Annotated[Path | None, typer.Option("--config", help="YAML file of training settings.")] = None,
     run_dir: Annotated[Path | None, typer.Option("--run", help="Run folder. Default: runs/TASK-DATE-N.")] = None,
-    push: Annotated[
-        str | None, typer.Option("--push", metavar="ORG/NAME", help="Upload the trained model to the Hugging Face Hub.")
-    ] = None,
     resume: Annotated[
         Path | None, typer.Option("--resume", help="Resume the run in this folder; steps=+N for N more steps.")
     ] = None,
@@ -51,7 +48,7 @@ def train(
     """
     if resume is not None:
         words = [*([] if task == DEFAULT_TASK else [task]), *(overrides or [])]
-        if len(words) > 1 or not all(word.startswith("steps=") for word in words) or model or config or run_dir or push:
+        if len(words) > 1 or not all(word.startswith("steps=") for word in words) or model or config or run_dir:
             raise UsageError("--resume takes no task and no option but steps=N or steps=+N: the run has its own")
         quiet_libraries()
         from grpo_env.trainer import loop
@@ -69,8 +66,6 @@ def train(
         settings = {**with_located_code(flatten(read_yaml(config), str(config)), config.parent), **flatten(settings)}
     if model is not None:
         settings["model"] = model
-    if push is not None:
-        settings["push"] = push
     mixture = load_mixture(task, keys)
     quiet_libraries()
     from grpo_env.trainer import loop
@@ -186,7 +181,7 @@ def list_settings(
 
 def quiet_libraries() -> None:
     """Before the model libraries are imported."""
-    # Progress bars and warnings of the model libraries would garble the live table; errors are still shown.
+    # Progress bars and warnings of the model libraries would stand between a run's lines; errors are still shown.
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")

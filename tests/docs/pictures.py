@@ -1,7 +1,7 @@
 """Draws every picture in the documentation from real runs: ``make pictures``.
 
     GRPO_ENV_DATA=FOLDER PEER_PYTHON=/tmp/peers/bin/python make pictures
-    GRPO_ENV_DATA=FOLDER PEER_PYTHON=/tmp/peers/bin/python python tests/docs/pictures.py curves.png report.png
+    GRPO_ENV_DATA=FOLDER PEER_PYTHON=/tmp/peers/bin/python python tests/docs/pictures.py report.png
 
 Most pictures come from running the page that shows them. The report is a screenshot made with Chromium.
 ``learning.png`` needs TRL (see docs/benchmarks.md) and takes seven minutes; ``process_supervision.png`` is a study of
@@ -30,10 +30,7 @@ from PIL import Image
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 RUN = {  # picture: the page that makes it, and where
-    "curves.png": ("README.md", "runs/*/curves.png"),
     "report.png": ("README.md", "report.html"),
-    "hacked.png": ("docs/tutorials/reward_hacking.md", "hacked.png"),
-    "modes.png": ("docs/tutorials/process_supervision.md", "modes.png"),
 }
 FROM_BENCHMARKS = ("learning.png", "process_supervision.png")
 VIEW = "view.png"  # pages of the viewer

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,16 +22,6 @@ TEXTS = ["the cat sat on a mat.", "what is 3+4? it is 7.", "Größe, é, 漢字 
 
 # On matrices this small, threads only wait for each other.
 torch.set_num_threads(1)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _picture_is_not_drawn() -> Iterator[None]:
-    """Half of the time of so small a run. ``test_run.py`` has a run that draws, ``test_plot.py`` what is drawn."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            "grpo_env.trainer.run.stopping.plot_curves", lambda rows, path, title: path.write_text(f"{len(rows)}")
-        )
-        yield
 
 
 @pytest.fixture(scope="session")

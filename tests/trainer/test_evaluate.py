@@ -5,22 +5,27 @@ from __future__ import annotations
 import json
 import math
 import random
+from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from grpo_env import Example, Score
+from grpo_env import Example, Score, load_task
 from grpo_env.confidence_intervals import bootstrap, pass_at_k, wilson
 from grpo_env.errors import UsageError
-from grpo_env.trainer.commands.evaluate import _pass_at, run_eval
+from grpo_env.trainer.commands.evaluate import SETTINGS, _pass_at, run_eval
+from grpo_env.trainer.commands.sampling_policy import sampling_config
 from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.engine.bundled import TASKS
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.sampling.sampler import Rollout
 from grpo_env.trainer.extensions.prompt_sampler import take
+from grpo_env.trainer.rollout import SampledGroups, sample_rollouts
 from grpo_env.trainer.run.evaluation import evaluate, summarize
 from grpo_env.trainer.run.score_rows import write_scores
-from grpo_env.trainer.shared_types import ScoredRollout
+from grpo_env.trainer.shared_types import Prompt, ScoredRollout
 
 
 @pytest.mark.parametrize("samples", [1, 2, 5, 6])
@@ -137,6 +142,42 @@ def test_run_eval_refuses_settings_of_training(make_task) -> None:
         run_eval(make_task(), optimizer={"learning_rate": 1.0})
     with pytest.raises(UsageError, match=r"unknown setting 'max_tokens'; .*'sampling\.max_new_tokens'"):
         run_eval(make_task(), max_tokens=1)
+
+
+def test_an_evaluation_may_have_groups_of_one(make_task, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its keys are its own: training needs at least two."""
+    sizes: list[int] = []
+
+    def counted(policy: Policy, prompts: Sequence[Prompt], group_size: int, **options: Any) -> SampledGroups:
+        sizes.append(len(prompts) * group_size)
+        return sample_rollouts(policy, prompts, group_size, **options)
+
+    monkeypatch.setattr("grpo_env.trainer.run.evaluation.sample_rollouts", counted)
+    run_eval(make_task(), samples=1, limit=3, sampling={"max_new_tokens": 2}, prompts_per_step=2, group_size=1)
+    assert sizes == [2, 1, 2, 1]
+    with pytest.raises(UsageError, match=r"^eval: group_size is 0; it must be a whole number of at least 1"):
+        run_eval(make_task(), group_size=0)
+
+
+def test_what_is_evaluated_is_named(make_task, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bundled model knows nothing but its task."""
+    nameless = load_task(make_task().source)
+    object.__setattr__(nameless, "spec", nameless.spec.model_copy(update={"train": {}}))
+    line = r"^eval: of which model\? .*vowels.yaml names none \(train.model\); give --model, a folder or a hub id"
+    with pytest.raises(UsageError, match=line):
+        run_eval(nameless)
+    with pytest.raises(UsageError, match=line.replace("eval", "generate")):
+        sampling_config(nameless, "generate", SETTINGS, None, {})
+    assert sampling_config(nameless, "eval", SETTINGS, "bundled", {}).model == "bundled"
+    models = {name: sampling_config(load_task(name), "eval", SETTINGS, None, {}).model for name in TASKS.values()}
+    assert models == {task: model for model, task in TASKS.items()}
+
+
+def test_names_that_are_nearly_those_of_bundled_models(make_task) -> None:
+    with pytest.raises(UsageError, match=r"'bundled_tools': no such model; the bundled one is called 'bundled-tools'"):
+        run_eval("till", "bundled_tools")
+    with pytest.raises(UsageError, match=r"does not mention tools.*, such as --model bundled-tools$"):
+        run_eval("till", "bundled", limit=1)
 
 
 def test_take_goes_through_every_example_once_an_epoch() -> None:

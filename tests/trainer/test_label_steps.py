@@ -17,11 +17,11 @@ from grpo_env.results.export import export_file
 from grpo_env.results.export.training import Prm
 from grpo_env.results.report import make_report
 from grpo_env.results.rows import read_scores
-from grpo_env.scoring import Fields, score_files
+from grpo_env.scoring import score_files
 from grpo_env.scoring.summary import ScoreSummary
 from grpo_env.taskfile.task import load_task
 from grpo_env.trainer.commands import label_steps as module
-from grpo_env.trainer.commands.label_steps import label_steps
+from grpo_env.trainer.commands.label_steps import Request, label_steps
 from grpo_env.verifiers.process import LabelledSteps
 
 from .chain import BREAK, CHAIN, END, LONGEST, A, B, Chain, make_chain
@@ -46,7 +46,8 @@ def file(tmp_path: Path) -> Path:
 
 def call(chain: Chain, file: Path, out: Path, console: Console, **options: Any) -> ScoreSummary:
     settings = {"model": chain.policy.name, "sampling.max_new_tokens": LONGEST, "engine.device": "cpu"}
-    return label_steps(chain.task, file, out, console=console, **{**settings, **options})
+    request = Request(**{name: options.pop(name) for name in ("rollouts", "limit", "segments") if name in options})
+    return label_steps(chain.task, file, out, request, console=console, **{**settings, **options})
 
 
 def labeled(chain: Chain, file: Path, out: Path, **options: Any) -> list[dict[str, Any]]:
@@ -141,29 +142,6 @@ def test_the_labels_are_read_by_export_report_and_labelled_steps(chain: Chain, f
         assert [step.value for step in score.steps] == row["labels"]
 
 
-def test_a_files_own_columns_are_named_as_for_score(gold: Chain, tmp_path: Path) -> None:
-    """The labels of a file with other names of columns are those of the same file with ours."""
-    file = gold_rows(tmp_path / "in.jsonl", "ab")
-    ours = labeled(gold, file, tmp_path / "ours.jsonl", rollouts=4)
-    renamed = [{"asked": "a", "right": letter, "said": "a\nb\na", "key": "x"} for letter in "ab"]
-    other = tmp_path / "other.jsonl"
-    other.write_text("".join(json.dumps(row) + "\n" for row in renamed))
-    fields = Fields(("said",), "right", "key", prompt="asked")
-    theirs = labeled(gold, other, tmp_path / "theirs.jsonl", rollouts=4, fields=fields)
-    assert [(row["id"], row["labels"]) for row in theirs] == [(row["id"], row["labels"]) for row in ours]
-
-
-def test_rows_without_questions_are_joined_as_by_score(chain: Chain, tmp_path: Path) -> None:
-    examples, texts = chain.task.examples("eval"), tmp_path / "texts.jsonl"
-    texts.write_text(json.dumps({"completion": "ab"}) + "\n")
-    with pytest.raises(UsageError, match=f"has 1 rows, and the split {len(examples)} examples"):
-        labeled(chain, texts, tmp_path / "steps.jsonl", join="order", rollouts=1)
-    texts.write_text("".join(json.dumps({"completion": "ab"}) + "\n" for _ in examples))
-    rows = labeled(chain, texts, tmp_path / "steps.jsonl", join="order", rollouts=1)
-    assert [row["id"] for row in rows] == [example.id for example in examples]
-    assert {row["prompt"] for row in rows} == {"a"}
-
-
 def test_the_labeled_file_has_the_columns_of_the_task_and_is_scored_by_it(gold: Chain, tmp_path: Path) -> None:
     """The gold answer and ``labelled_steps`` are read from the rows; a completion without steps is unscored."""
     file, out = tmp_path / "in.jsonl", tmp_path / "steps.jsonl"
@@ -190,15 +168,15 @@ def test_an_empty_file_is_refused_as_by_score(chain: Chain, tmp_path: Path) -> N
         labeled(chain, tmp_path / "empty.jsonl", tmp_path / "steps.jsonl")
 
 
-def test_the_command_has_the_options_of_score_and_warns_if_nothing_can_be_told_apart(
+def test_the_command_warns_if_nothing_can_be_told_apart(
     gold: Chain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file, out = tmp_path / "in.jsonl", tmp_path / "steps.jsonl"
-    file.write_text(json.dumps({"asked": "a", "right": "c", "said": "a\nb\na"}) + "\n")
-    columns = ["--completion", "said", "--answer", "right", "--prompt", "asked", "--id", "right", "--rollouts", "1"]
+    gold_rows(file, "c", text="a\nb\na")
     settings = ["verifiers={test_ends_with_gold: {weight: 1.0}}", "metric=test_ends_with_gold", "engine.device=cpu"]
+    settings += ["dataset.answer={{ gold }}"]
     words = [gold.task.source, str(file), *settings, f"sampling.max_new_tokens={LONGEST}", "--model", gold.policy.name]
-    monkeypatch.setattr("sys.argv", ["grpo_env", "label-steps", *words, "--out", str(out), *columns])
+    monkeypatch.setattr("sys.argv", ["grpo_env", "label-steps", *words, "--out", str(out), "--rollouts", "1"])
     with pytest.raises(SystemExit) as end:
         main()
     assert end.value.code == 0
@@ -206,7 +184,7 @@ def test_the_command_has_the_options_of_score_and_warns_if_nothing_can_be_told_a
     assert "3 steps of 1 completion, 0% of them" in printed
     assert "No step has a correct continuation, so there is nothing for a reward model to tell apart" in printed
     assert "Next:" not in printed
-    assert json.loads(out.read_text())["id"] == "c"
+    assert json.loads(out.read_text())["gold"] == "c"
 
 
 def test_rows_that_cannot_be_continued_are_rejected(chain: Chain, tmp_path: Path) -> None:
@@ -283,3 +261,9 @@ def test_what_cannot_be_labeled_is_refused(chain: Chain, file: Path, make_task, 
         labeled(chain, file, tmp_path / "x.jsonl", **{"loss.tis_cap": 2.0})
     with pytest.raises(UsageError, match=r"--out must end in .jsonl"):
         labeled(chain, file, tmp_path / "x.parquet")
+    other, body = tmp_path / "batch.jsonl", {"choices": [{"message": {"content": "a"}}]}
+    other.write_text(json.dumps({"custom_id": "0", "response": {"body": body}}) + "\n")
+    with pytest.raises(
+        UsageError, match=r"batch.jsonl: has no questions of its own; label what this writes: grpo_env score"
+    ):
+        labeled(chain, other, tmp_path / "x.jsonl")

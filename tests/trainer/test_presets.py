@@ -13,7 +13,7 @@ from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.sampling.sampler import Rollout
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.losses import LossInputs, aggregate, denominators, loss_function
-from grpo_env.trainer.run.recording import settings_text
+from grpo_env.trainer.run.start_lines import settings_text
 from grpo_env.trainer.shared_types import ScoredRollout
 
 LENGTHS = (2, 4, 1, 3)

@@ -14,6 +14,7 @@ from grpo_env import scoring_process
 from grpo_env.confidence_intervals import pass_at_k
 from grpo_env.endpoint import Endpoint
 from grpo_env.environments import pool
+from grpo_env.errors import UsageError
 from grpo_env.files.writer import check_new
 from grpo_env.taskfile.task import Task, load_task
 
@@ -22,10 +23,11 @@ from ..episodes.conversation import check_conversation
 from ..rollout import task_examples
 from ..run.evaluation import accuracy_interval, evaluate, known, mean_interval, summarize
 from ..run.folder import with_nulls
+from ..run.progress import progress
 from ..run.prompt_lengths import fitting_examples
 from ..run.score_rows import write_scores
+from ..run.task_checks import check_tags
 from ..shared_types import ScoredRollout
-from .progress import progress
 from .sampling_policy import print_policy, sampling_config
 from .served_model import SETTINGS as SERVED_SETTINGS
 from .served_model import ServedModel, evaluate_served
@@ -34,8 +36,6 @@ from .served_model import ServedModel, evaluate_served
 SETTINGS = (
     "model",
     "seed",
-    "prompts_per_step",
-    "group_size",
     "sampling.max_new_tokens",
     "sampling.max_prompt_tokens",
     "sampling.overlong_prompts",
@@ -69,7 +69,8 @@ def run_eval(
         out: a new ``.jsonl`` file for the sampled completions with their scores, as ``grpo_env score`` writes them.
         overwrite: replace ``out`` if it exists.
         console: gets messages and the progress.
-        settings: any of ``SETTINGS``, as for ``train``; their defaults come from the task's ``train`` section.
+        settings: any of ``SETTINGS``, as for ``train``; their defaults come from the task's ``train`` section. And
+            ``prompts_per_step`` and ``group_size``, each at least 1, whose product is sampled at once.
 
     Returns:
         ``greedy`` and ``sampled`` means (see ``summarize``; ``None`` where nothing could be scored) and ``pass@k``.
@@ -81,7 +82,11 @@ def run_eval(
     task = load_task(task) if isinstance(task, str) else task
     console = console or Console(stderr=True, quiet=True)
     served = None if endpoint is None else ServedModel.of(endpoint, model, task)
-    config = sampling_config(task, "eval", SETTINGS if served is None else SERVED_SETTINGS, model, settings)
+    sizes: dict[str, Any] = {}
+    for name in {"prompts_per_step", "group_size"} & settings.keys() if served is None else ():
+        sizes[name] = _count(name, settings.pop(name))
+    known_settings = SETTINGS if served is None else SERVED_SETTINGS
+    config = sampling_config(task, "eval", known_settings, model, settings).model_copy(update=sizes)
     if out is not None:
         check_new(out, overwrite=overwrite)
 
@@ -97,6 +102,7 @@ def run_eval(
     else:
         policy = load_policy(config.model, device=config.engine.device, precision=config.engine.precision)
         print_policy(policy, console)
+        check_tags(policy, task)
         check_conversation(policy, task)
         examples, overlong = fitting_examples(policy, task, "eval", examples, config.sampling)
         processes, writes = policy.accelerator.num_processes, writes and policy.accelerator.is_main_process
@@ -120,6 +126,12 @@ def run_eval(
         **_pass_at(sampled, samples, config.seed),
         **({"overlong_prompts": overlong} if overlong else {}),
     }
+
+
+def _count(name: str, value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise UsageError(f"eval: {name} is {value!r}; it must be a whole number of at least 1")
+    return value
 
 
 def _pass_at(rollouts: Sequence[ScoredRollout], samples: int, seed: int) -> dict[str, Any]:

@@ -27,9 +27,10 @@ from ..config import TrainConfig
 from ..engine.policy import Policy
 from ..engine.sampling.sampler import Rollout, sample
 from ..rollout import group_seeds, make_prompts
+from ..run.progress import progress
 from ..run.prompt_lengths import fitting_examples
+from ..run.task_checks import check_tags
 from ..shared_types import Prompt
-from .progress import progress
 from .sampling_policy import sampling_config, sampling_identity, sampling_policy
 from .served_model import SETTINGS as SERVED_SETTINGS
 from .served_model import ServedModel
@@ -129,6 +130,7 @@ def generate(
         if isinstance(sampler, ServedModel):
             sampler.print_to(console)
         else:
+            check_tags(sampler, task)
             examples = _fitting(sampler, task, config, request, examples, console)
         console.print(
             f"task       {task.name}: {counted(len(examples), 'example')} of the {request.split} split, "

@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,18 +22,16 @@ from grpo_env.core import Completion, Example, Group, Score, StepScore
 from grpo_env.errors import UsageError
 from grpo_env.files.jsonl import dump_record
 from grpo_env.files.reader import Line, Record, parse
-from grpo_env.formats.join import By
 from grpo_env.plural import counted
 from grpo_env.scoring import RowResult, score_row
 from grpo_env.scoring.columns import Fields
 from grpo_env.scoring.input_file import InputFile, require_rows
 from grpo_env.scoring.job import ChunkResult, Reject
 from grpo_env.scoring.problems import Problems
-from grpo_env.scoring.reader import InputRow, RowReader
-from grpo_env.scoring.resume import ResumableOutput, examples_hash
+from grpo_env.scoring.reader import InputRow
+from grpo_env.scoring.resume import ResumableOutput
 from grpo_env.scoring.summary import ScoreSummary
 from grpo_env.scoring.summary_table import print_skipped
-from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 
 from ..config import StepValuesConfig, TrainConfig
@@ -41,10 +39,10 @@ from ..engine.policy import Policy
 from ..engine.sampling.sampler import Rollout
 from ..extensions.step_values import continuations
 from ..group_scoring import metric_value, scores_of
+from ..run.progress import progress
 from ..shared_types import Prompt, Start
 from ..step_tokens import completion_ends
 from .generate import RESERVED, SETTINGS
-from .progress import progress
 from .sampling_policy import sampling_config, sampling_identity, sampling_policy
 
 PART = "rollouts"
@@ -82,21 +80,33 @@ class StepLabel(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Request:
+    """What to label: ``rollouts`` continuations from each step's end, in the first ``limit`` rows.
+
+    ``segments`` says where steps end (``segments`` and ``separator``).
+    """
+
+    rollouts: int = 8
+    segments: StepValuesConfig = field(default_factory=StepValuesConfig)
+    limit: int | None = None
+
+
+@dataclass(frozen=True)
 class Labels:
-    """How steps are labeled: the task, what samples, ``rollouts`` from the end of each step, and where steps end."""
+    """How steps are labeled: the task, the settings of what samples, and the request."""
 
     task: Task
     config: TrainConfig
-    rollouts: int = 8
-    segments: StepValuesConfig = field(default_factory=StepValuesConfig)
+    request: Request
 
     def identity(self) -> dict[str, Any]:
         """What the labels depend on besides the file."""
         return {
             **sampling_identity(self.config, SETTINGS),
             "task": self.task.resolved(),
-            "rollouts": self.rollouts,
-            "segments": [self.segments.segments, self.segments.separator],
+            "rollouts": self.request.rollouts,
+            "segments": [self.request.segments.segments, self.request.segments.separator],
+            "limit": self.request.limit,
         }
 
     def of(
@@ -107,7 +117,7 @@ class Labels:
         ``correct`` says which of them are correct themselves. Completions of the same example that begin with the same
         tokens share continuations.
         """
-        settings, starts = self.segments, dict[_Key, Start]()
+        settings, starts = self.request.segments, dict[_Key, Start]()
         steps = []
         for example, rollout in completions:
             ends, seen = completion_ends(policy.decode, rollout), rollout.completion(self.task.format.prefill)
@@ -120,7 +130,7 @@ class Labels:
         scored = continuations(
             policy,
             list(starts.values()),
-            self.rollouts,
+            self.request.rollouts,
             max_tokens=self.config.sampling.max_new_tokens,
             temperature=self.config.sampling.temperature,
         )
@@ -151,14 +161,9 @@ def label_steps(
     task: Task,
     completions: Path,
     out: Path,
+    request: Request | None = None,
     *,
-    rollouts: int = 8,
-    segments: StepValuesConfig | None = None,
-    fields: Fields | None = None,
-    join: By | None = None,
-    split: Split = "eval",
     model: str | None = None,
-    limit: int | None = None,
     restart: bool = False,
     overwrite: bool = False,
     console: Console,
@@ -172,15 +177,10 @@ def label_steps(
 
     Args:
         task: the task, whose metric says which continuations are correct.
-        completions: a file that ``score`` reads.
+        completions: a file that ``score`` reads without options, and that has the prompts.
         out: a ``.jsonl`` file.
-        rollouts: continuations from the end of each step.
-        segments: where steps end (``segments`` and ``separator``).
-        fields: where rows keep what is labeled, as for ``score``.
-        join: how rows find their examples, as for ``score``; default: as their format does, if it does.
-        split: the split with the questions of completions that come without theirs.
+        request: what to label.
         model: what continues: ``bundled``, a folder or a hub id; default: the task's own.
-        limit: label only the first rows of the file.
         restart: discard the work of an interrupted call.
         overwrite: replace ``out`` if it exists, once the new file is complete.
         console: gets messages and the progress.
@@ -190,35 +190,26 @@ def label_steps(
         UsageError: wrong settings, an unusable model, task or file.
         RunError: the engine cannot go on, or the file cannot be written.
     """
+    _check_task(task)
     if out.suffix != ".jsonl":
         raise UsageError(f"{out}: --out must end in .jsonl")
-    if task.scores_groups:
-        reason = "compares the completions of a group, so a continuation cannot be scored by itself"
-        raise UsageError(f"label-steps: the task {task.name} {reason}")
-    if task.spec.environment is not None:
-        reason = "has an environment; its turns can be valued during training, by step_values.rollouts"
-        raise UsageError(f"label-steps: the task {task.name} {reason}")
-    if PART in task.spec.verifiers:
-        raise UsageError(f"{task.source}: a verifier is called {PART!r}, as the labels are; rename it")
-    config = sampling_config(task, "label-steps", SETTINGS, model, settings)
-    fields = fields or Fields()
-    file = InputFile(completions, task, fields, join)
+    labels = Labels(task, sampling_config(task, "label-steps", SETTINGS, model, settings), request or Request())
+    file = InputFile(completions, task, Fields(), None)
     require_rows([file])
     if not file.seekable:
         raise UsageError(f"{completions}: label-steps reads the file twice; save it first")
-    examples = task.examples(split) if file.file_format.joins else []
-    reader = file.reader(examples, prompts=True)
-    records = list(islice(file.rows(), limit))
-    labels = Labels(task, config, rollouts, segments or StepValuesConfig())
-    read = {"fields": asdict(fields), "join": join, "split": split, "limit": limit}
-    identity = {**labels.identity(), "file": file.identity(), "examples": examples_hash(examples), **read}
+    if file.file_format.joins:
+        command = f"grpo_env score {task.command_line_name} {completions} --out scores.jsonl"
+        raise UsageError(f"{completions}: has no questions of its own; label what this writes: {command}")
+    records = list(islice(file.rows(), labels.request.limit))
+    identity = {**labels.identity(), "file": file.identity()}
     output = ResumableOutput(out, identity, inputs=[completions], restart=restart, overwrite=overwrite)
-    with output, sampling_policy(config, console) as policy:
+    with output, sampling_policy(labels.config, console) as policy:
         if output.summary.rows:
             console.print(f"resuming after {counted(output.summary.completions, 'completion')} of an interrupted run")
         before, start = Counter(output.summary.statuses.get("steps")), time.perf_counter()
         try:
-            _label_rest(labels, policy, file, reader, records[output.chunks * ROWS :], output, console)
+            _label_rest(labels, policy, file, records[output.chunks * ROWS :], output, console)
         except BaseException:
             if output.resumable:
                 console.print("finished rows are kept; the same command resumes after them", style="yellow")
@@ -233,37 +224,48 @@ def label_steps(
     return output.summary
 
 
+def _check_task(task: Task) -> None:
+    """Raises ``UsageError`` for a task whose completions cannot be continued from a step."""
+    if task.scores_groups:
+        reason = "compares the completions of a group, so a continuation cannot be scored by itself"
+        raise UsageError(f"label-steps: the task {task.name} {reason}")
+    if task.spec.environment is not None:
+        reason = "has an environment; its turns can be valued during training, by step_values.rollouts"
+        raise UsageError(f"label-steps: the task {task.name} {reason}")
+    if PART in task.spec.verifiers:
+        raise UsageError(f"{task.source}: a verifier is called {PART!r}, as the labels are; rename it")
+
+
 def _label_rest(
     labels: Labels,
     policy: Policy,
     file: InputFile,
-    reader: RowReader,
     rest: Sequence[Line | Record],
     output: ResumableOutput,
     console: Console,
 ) -> None:
     """Label what ``output`` does not have yet."""
+    reader = file.reader([], prompts=True)
     rows, problems = [reader.read(record) for record in rest], Problems([file], console)
     total = sum(len(row.completions) for row in rows if row is not None)
     with progress("label-steps", total, console) as advance:
         for place in range(0, len(rest), ROWS):
             some = [row for row in rows[place : place + ROWS] if row is not None]
-            records_of = {record.line: record for record in rest[place : place + ROWS]}
-            result = _labeled(labels, policy, some, file.name, records_of)
-            output.add(result)
-            problems.add(result.rejects)
+            readable, rejects = _readable(labels, policy, some)
+            written = {record.line: parse(record).row for record in rest[place : place + ROWS]}
+            rejected = tuple(Reject(file.name, line, why, written[line]) for line, why in rejects)
+            output.add(_labeled(labels, policy, readable, rejected, sum(row.skipped for row in some)))
+            problems.add(rejected)
             advance(sum(len(row.completions) for row in some))
     problems.end()
 
 
-def _labeled(
-    labels: Labels, policy: Policy, rows: Sequence[InputRow], file: str, records: Mapping[int, Line | Record]
-) -> ChunkResult:
-    """The output of some rows of the file."""
-    task, skipped = labels.task, sum(row.skipped for row in rows)
-    summary = ScoreSummary(rows=len(rows) - skipped, skipped=skipped)
+def _readable(
+    labels: Labels, policy: Policy, rows: Sequence[InputRow]
+) -> tuple[list[tuple[InputRow, list[Rollout]]], list[tuple[int, str]]]:
+    """The rows that can be continued, with their completions as tokens; and the lines of the others, with reasons."""
     readable: list[tuple[InputRow, list[Rollout]]] = []
-    rejects = []
+    rejects: list[tuple[int, str]] = []
     for row in rows:
         if row.skipped:
             continue
@@ -272,7 +274,19 @@ def _labeled(
                 raise UsageError(row.problem)
             readable.append((row, [_rollout(policy, labels, row.example, text) for text in row.completions]))
         except UsageError as error:
-            rejects.append(Reject(file, row.line, str(error), parse(records[row.line]).row))
+            rejects.append((row.line, str(error)))
+    return readable, rejects
+
+
+def _labeled(
+    labels: Labels,
+    policy: Policy,
+    readable: Sequence[tuple[InputRow, list[Rollout]]],
+    rejects: tuple[Reject, ...],
+    skipped: int,
+) -> ChunkResult:
+    """The output of some rows of the file."""
+    task = labels.task
     scores = scores_of(task.verifier, [Group(row.example, row.completions) for row, _ in readable])
     verdicts = [metric_value(score, task.metric) for of_row in scores for score in of_row]
     pairs = [(row.example, rollout) for row, rollouts in readable for rollout in rollouts]
@@ -292,8 +306,9 @@ def _labeled(
             counts.update("good" if label.correct else "bad" for label in of_completion if label.total)
             counts["unknown"] += sum(label.total == 0 for label in of_completion)
             counts["continuations"] += sum(label.total for label in of_completion if not label.own)
-    summary.bad_rows, summary.completions, summary.statuses = len(rejects), len(pairs), {"steps": counts}
-    return ChunkResult("".join(lines).encode(), tuple(rejects), summary)
+    summary = ScoreSummary(rows=len(readable) + len(rejects), skipped=skipped, bad_rows=len(rejects))
+    summary.completions, summary.statuses = len(pairs), {"steps": counts}
+    return ChunkResult("".join(lines).encode(), rejects, summary)
 
 
 def _rollout(policy: Policy, labels: Labels, example: Example, completion: Completion) -> Rollout:

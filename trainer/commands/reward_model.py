@@ -28,7 +28,7 @@ from ..reward_models.fit import RATE, FitSettings, fit, save
 from ..reward_models.labels import Labelled, LabelledSet, label, split_by_prompt
 from ..reward_models.score_files import judged_completions
 from ..run.folder import RunFiles
-from .progress import progress
+from ..run.progress import progress
 
 if TYPE_CHECKING:
     from grpo_env.verifiers.models import ModelVerifier

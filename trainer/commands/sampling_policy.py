@@ -15,6 +15,7 @@ from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import Task
 
 from ..config import TrainConfig, flatten
+from ..engine.bundled import TASKS
 from ..engine.description import model_line, precision_warning
 from ..engine.policy import Policy, load_policy
 from ..engine.sampling.engines import make_engine
@@ -23,9 +24,20 @@ from ..engine.sampling.engines import make_engine
 def sampling_config(
     task: Task, command: str, known: Sequence[str], model: str | None, settings: Mapping[str, Any]
 ) -> TrainConfig:
-    """The config of a command that samples and does not train. Raises ``UsageError`` for a setting not in ``known``."""
+    """The config of a command that samples and does not train.
+
+    Raises ``UsageError`` for a setting not in ``known``, and if neither the caller nor the task names a model.
+    """
     chosen = {**flatten(settings, command), **({"model": model} if model else {})}
-    config = TrainConfig.from_mapping(chosen, command, defaults=task.defaults)
+    defaults = flatten(task.defaults)
+    if "model" not in chosen and "model" not in defaults:
+        bundled = {name: own for own, name in TASKS.items()}.get(task.name)
+        if bundled is None:
+            raise UsageError(
+                f"{command}: of which model? {task.source} names none (train.model); give --model, a folder or a hub id"
+            )
+        defaults["model"] = bundled
+    config = TrainConfig.from_mapping(chosen, command, defaults=defaults)
     for name in chosen:
         if name not in known:
             raise UsageError(f"{command}: {name} has no effect here; settings that do: {', '.join(known)}")

@@ -76,8 +76,6 @@ ALIASES: dict[str, str | tuple[str, ...]] = {
     "bf16": "engine.precision",
     "dtype": "engine.precision",
     "use_cpu": "engine.device",
-    "push_to_hub": "push",
-    "hub_model_id": "push",
     "report_to": "tracker",
     "log_with": "tracker",
     "logger": "tracker",
@@ -87,6 +85,7 @@ ALIASES: dict[str, str | tuple[str, ...]] = {
 TASK_KEYS = {"chat_template_kwargs": "prompt.chat_template_kwargs"}
 """Settings elsewhere that belong to a task here, with the task's key."""
 
+_UPLOAD = "a run uploads nothing; when it is finished: hf upload ORG/NAME RUN/model --private"
 _RECORDED = "every step is recorded in the run's folder, with its completions"
 ELSEWHERE = {
     "top_p": "samples come from the policy itself, whose log-probabilities the loss uses",
@@ -97,6 +96,7 @@ ELSEWHERE = {
     "logging_dir": _RECORDED,
     "logging_steps": _RECORDED,
     "log_completions": _RECORDED,
+    **dict.fromkeys(("push", "push_to_hub", "hub_model_id"), _UPLOAD),
 }
 """Settings elsewhere that none is needed for, and why."""
 

@@ -13,6 +13,7 @@ Condition = tuple[Callable[[TrainConfig], bool], str]
 
 _ADAPTER: Condition = (lambda config: config.lora.rank > 0, "lora.rank above 0")
 _PENALTY: Condition = (lambda config: config.kl.coef > 0, "kl.coef above 0")
+_EVALUATED: Condition = (lambda config: config.eval.every > 0, "eval.every above 0")
 _SCHEDULE: Condition = (lambda config: config.curriculum.mode == "schedule", "curriculum.mode=schedule")
 _VALUES: Condition = (lambda config: config.step_values.rollouts > 0, "step_values.rollouts above 0")
 _WATCHED: Condition = (lambda config: config.reward_model.is_used, "reward_model.rule or reward_model.every")
@@ -30,6 +31,8 @@ NEEDS: dict[str, Condition] = {
         lambda config: config.dynamic_sampling.part is not None,
         "dynamic_sampling.part",
     ),
+    "eval.patience": _EVALUATED,
+    "eval.stop_at": _EVALUATED,
     "kl.bias_correction": _PENALTY,
     "kl.estimator": _PENALTY,
     "lora.alpha": _ADAPTER,

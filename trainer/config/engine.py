@@ -1,4 +1,4 @@
-"""The settings of the engine, the adapter, evaluation and checkpoints."""
+"""The settings of the engine and the adapter."""
 
 from __future__ import annotations
 
@@ -37,25 +37,3 @@ class LoraConfig(Settings):
     dtype where the policy computes in bfloat16, else in float32."""
     target_modules: str = "all-linear"
     """Layers to adapt: ``all-linear`` (all linear layers but the head) or names (``q_proj,v_proj``)."""
-
-
-class EvalConfig(Settings):
-    """Evaluation on held-out examples during training. The first and last model are always evaluated."""
-
-    every: int = Field(default=25, ge=0)
-    """Evaluate every so many steps; 0: only before and after training."""
-    examples: int = Field(default=200, ge=1)
-    """Held-out examples per evaluation."""
-    samples: int = Field(default=1, ge=0)
-    """Sampled completions per held-out example, in addition to the greedy one; 0: none."""
-
-
-class CheckpointConfig(Settings):
-    """What the run folder keeps. The last step is always saved."""
-
-    every: int = Field(default=50, ge=0)
-    """Save every so many steps; 0: only at the end."""
-    keep: int = Field(default=2, ge=1)
-    """Number of checkpoints to keep."""
-    samples_gb: float = Field(default=5.0, ge=0)
-    """Gigabytes of all steps' samples to keep; once they are reached, the first group of each further step is kept."""

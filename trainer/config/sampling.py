@@ -10,15 +10,13 @@ from pydantic import Field, model_validator
 from .settings import Settings
 
 
-def engine_here(device: str) -> tuple[str, str]:
-    """The engine that ``sampling.engine=auto`` means on a device (``engine.device``), without servers, and why."""
-    if device not in ("auto", "cuda"):
-        return "own", f"the device is {device}"
-    if find_spec("vllm") is None:
-        return "own", "vLLM is not installed (pip install 'grpo_env[vllm]')"
+def engine_here(device: str) -> str:
+    """The engine that ``sampling.engine=auto`` means on a device (``engine.device``), without servers."""
+    if device not in ("auto", "cuda") or find_spec("vllm") is None:
+        return "own"
     import torch  # heavy, and not needed without vLLM
 
-    return ("vllm", "the first choice on CUDA") if torch.cuda.is_available() else ("own", "there is no CUDA device")
+    return "vllm" if torch.cuda.is_available() else "own"
 
 
 class SamplingConfig(Settings):

@@ -13,10 +13,11 @@ from grpo_env.errors import UsageError
 from grpo_env.registry import locate
 
 from .algorithm import AdvantageConfig, KLConfig, LossConfig, OptimizerConfig
-from .engine import CheckpointConfig, EngineConfig, EvalConfig, LoraConfig
+from .engine import EngineConfig, LoraConfig
 from .messages import explained, unknown
 from .presets import PRESETS
 from .reward_model import RewardModelConfig
+from .run import CheckpointConfig, EvalConfig
 from .sampling import CurriculumConfig, DynamicSamplingConfig, SamplingConfig, engine_here
 from .settings import Settings
 from .step_values import StepValuesConfig
@@ -47,8 +48,6 @@ class TrainConfig(Settings):
     """Stop the run when more than this fraction of a step's completions cannot be scored."""
     tracker: Literal["tensorboard", "wandb", "trackio"] | None = None
     """Also send the metrics to this tracker; each needs its package: ``pip install 'grpo_env[tensorboard]'``."""
-    push: str | None = None
-    """ORG/NAME of a new, private repository of the Hugging Face Hub, to upload the trained model to."""
 
     sampling: SamplingConfig = SamplingConfig()
     dynamic_sampling: DynamicSamplingConfig = DynamicSamplingConfig()
@@ -121,7 +120,7 @@ class TrainConfig(Settings):
             merged |= explicit
         if merged.get("sampling.engine", "auto") == "auto":  # settled here, so that a run resumes with the same one
             device = str(merged.get("engine.device", "auto"))
-            merged["sampling.engine"] = "vllm" if merged.get("sampling.url") else engine_here(device)[0]
+            merged["sampling.engine"] = "vllm" if merged.get("sampling.url") else engine_here(device)
         if merged["sampling.engine"] != "own":  # vLLM's probabilities differ slightly from the loss's
             merged.setdefault("loss.tis_cap", TIS_CAP)
         for name in merged:

@@ -205,6 +205,7 @@ def load_policy(
     available = accelerator.device.type
     if device not in ("auto", available):
         raise UsageError(f"device {device!r} is not available here; found {available!r}")
+    precision = _launched_precision(precision)
     supports_bf16 = available == "cuda" and torch.cuda.is_bf16_supported()
     if precision == "bf16" and available == "cuda" and not supports_bf16:
         raise UsageError("precision 'bf16' is not supported by this GPU; use precision=fp32")
@@ -219,6 +220,23 @@ def load_policy(
         checkpoint_activations(model)
     model.eval()
     return Policy(name, model, tokenizer, accelerator, torch.bfloat16 if use_bf16 else None)
+
+
+def _launched_precision(precision: str) -> str:
+    """``engine.precision``, or under ``auto`` what ``accelerate launch --mixed_precision`` says. Raises ``UsageError``.
+
+    "no" says nothing: it is also what accelerate writes where nothing was asked.
+    """
+    launched = os.environ.get("ACCELERATE_MIXED_PRECISION", "no").lower()
+    if launched == "no" or launched == precision:
+        return precision
+    if launched != "bf16":
+        raise UsageError(f"accelerate launch --mixed_precision {launched} is not supported here; use bf16 or no")
+    if precision != "auto":
+        raise UsageError(
+            f"accelerate launch --mixed_precision bf16 contradicts engine.precision={precision}; leave one of them out"
+        )
+    return "bf16"
 
 
 def checkpoint_activations(model: Any) -> None:
@@ -278,6 +296,8 @@ def load_model(
         options |= {"quantization_config": config, "device_map": {"": device or "cpu"}}
     transformers_logging.disable_progress_bar()
     source = MODELS.get(str(name)) or Path(name)
+    if (bundled := str(name).replace("_", "-")) in MODELS and str(name) not in MODELS and not source.is_dir():
+        raise UsageError(f"model {str(name)!r}: no such model; the bundled one is called {bundled!r}")
     if source.is_absolute() and not source.is_dir():
         raise UsageError(f"model {str(name)!r}: no such folder; give a hub id or a folder")
     source = source.resolve() if source.is_dir() else source  # adapters write the path of their base model to a file

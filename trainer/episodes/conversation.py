@@ -16,6 +16,7 @@ from grpo_env.errors import UsageError
 from grpo_env.taskfile.prompt import missing_prefill
 from grpo_env.taskfile.task import Task
 
+from ..engine.bundled import TASKS
 from ..engine.policy import Policy
 
 MARK = "7f3a9c51"  # in the made-up turn, to find its end; no template writes it
@@ -148,7 +149,11 @@ def check_conversation(policy: Policy, task: Task) -> None:
     if spec is None:
         return
     environment = EnvironmentClass.of_task(task)
-    check_template(policy.tokenizer.chat_template, environment, policy.name)
+    try:
+        check_template(policy.tokenizer.chat_template, environment, policy.name)
+    except UsageError as error:
+        fitting = next((model for model, name in TASKS.items() if name == task.name), "Qwen/Qwen3-0.6B")
+        raise UsageError(f"{error}, such as --model {fitting}") from error
     conversation = Conversation(policy, task.format)
     variables = {**task.spec.prompt.chat_template_kwargs}
     if environment.tools:

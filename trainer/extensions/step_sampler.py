@@ -27,6 +27,7 @@ class StepSampler:
         self._policy, self._config, self._samplers = policy, config, samplers
         self._executor = ThreadPoolExecutor(1)
         self._ahead: Future[SampledGroups] | None = None
+        self.waited = 0.0  # seconds of the last ``wait``
 
     def sample(self, step: int) -> GroupSelection:
         """Sample G completions of each of P prompts, and score them, with the engine's weights, those of ``step``.
@@ -50,16 +51,17 @@ class StepSampler:
         next_round = self._round(step + 1, GroupSelection(self._config))
         self._ahead = self._executor.submit(next_round)
 
-    def wait(self) -> float:
-        """Wait until nothing is sampled or scored ahead; returns the seconds."""
+    def wait(self) -> None:
+        """Wait until nothing is sampled or scored ahead; ``waited`` is then the seconds that it took."""
+        self.waited = 0.0
         if self._ahead is None:
-            return 0.0
+            return
         began = time.perf_counter()
         wait([self._ahead])
         if self._ahead.exception() is None:
             wait(self._ahead.result().scorer.scores.values())
         self._engine.policy_changes = False
-        return time.perf_counter() - began
+        self.waited = time.perf_counter() - began
 
     def close(self) -> None:
         """Give up what is sampled ahead, and the engine with it, or its samples would be waited for."""

@@ -35,6 +35,11 @@ class StepValues:
     tokens: int = 0
     seconds: float = 0.0
 
+    @property
+    def metrics(self) -> dict[str, float]:
+        """For the metrics of a step."""
+        return {"values": self.values, "value_tokens": self.tokens, "value_seconds": self.seconds}
+
 
 @dataclass
 class _Prefix:

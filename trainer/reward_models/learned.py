@@ -79,6 +79,12 @@ def learned_part(task: Task, settings: RewardModelConfig) -> LearnedPart | None:
     return LearnedPart(name, rule, verifier, verifier.model)
 
 
+def model_of(task: Task, name: str) -> str:
+    """The model of the part called ``name``."""
+    parts = {part.name: part.verifier for part in cast("WeightedSum", task.verifier).parts}
+    return cast("ModelVerifier", parts[name]).model
+
+
 def with_model(task: Task, name: str, model: Path) -> Task:
     """The task with another model in the part called ``name``."""
     reward = cast("WeightedSum", task.verifier)

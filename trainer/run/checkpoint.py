@@ -18,7 +18,7 @@ from ..config import TrainConfig
 from ..engine.policy import Policy
 from ..engine.sharding import full_model_state, full_state, is_sharded, shard_state
 from ..extensions.prompt_sampler import PromptSampler
-from .folder import CURVES, MODEL, TASK, RunFiles, atomic_write, fsync, read_config, write_errors
+from .folder import MODEL, TASK, RunFiles, atomic_write, fsync, read_config, write_errors
 
 
 class RunFolder(RunFiles):
@@ -150,23 +150,16 @@ class RunFolder(RunFiles):
             sampler.rates.update(rates)
         return int(state["step"])
 
-    def save_model(self, policy: Policy, card: str = "") -> None:
-        """Write the model and tokenizer to ``model/``, as transformers loads them.
-
-        ``card`` becomes its ``README.md``, in place of the empty form that peft writes, and the run's picture is copied
-        there.
-        """
+    def save_model(self, policy: Policy, name: str = MODEL) -> None:
+        """Write the model and tokenizer to ``model/``, or another name, as transformers loads them."""
         weights = full_model_state(policy, self.writes)
         if self.writes:
-            draft = self.path / f".{MODEL}.tmp"
-            with write_errors(self.path / MODEL):
+            draft, final = self.path / f".{name}.tmp", self.path / name
+            with write_errors(final):
                 shutil.rmtree(draft, ignore_errors=True)
                 policy.model.save_pretrained(draft, state_dict=weights)
                 policy.tokenizer.save_pretrained(draft)
-                if card:
-                    (draft / "README.md").write_text(card, encoding="utf-8")
-                    shutil.copy(self.path / CURVES, draft)
-                draft.rename(self.path / MODEL)
+                draft.rename(final)
 
 
 def _digest(path: Path) -> str:

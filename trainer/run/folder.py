@@ -28,7 +28,7 @@ from grpo_env.files.reader import read_records
 from grpo_env.taskfile.mixture import Mixture
 from grpo_env.taskfile.yaml_file import read_yaml
 
-METRICS, SAMPLES, CURVES, MODEL = "metrics.jsonl", "samples", "curves.png", "model"
+METRICS, SAMPLES, MODEL, BEST = "metrics.jsonl", "samples", "model", "best-step"
 REWARD_MODEL, TASK = "reward_model", "task.yaml"
 PACKAGES = ("grpo_env", "torch", "transformers", "accelerate", "tokenizers", "numpy")
 

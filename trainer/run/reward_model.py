@@ -16,9 +16,11 @@ import pyarrow.parquet
 
 from grpo_env.results.rows import ScoreRow, read_scores
 
+from ..config import RewardModelConfig
 from ..reward_models.labels import label
-from ..reward_models.learned import LearnedPart, with_model
+from ..reward_models.learned import LearnedPart, model_of, with_model
 from ..reward_models.score_files import judged_completions
+from .checkpoint import RunFolder
 from .folder import REWARD_MODEL, write_errors
 from .run import Run
 
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 TRAINING = "training.json"
 
 
-def update_reward_model(run: Run, step: int) -> None:
+def update_reward_model(run: Run, folder: RunFolder, step: int) -> None:
     """Let the samples of ``step`` be scored by the model of the last multiple of ``reward_model.every``.
 
     It is trained now, on the completions of the steps before, unless it is in the run's folder: when training just came
@@ -37,38 +39,34 @@ def update_reward_model(run: Run, step: int) -> None:
     every = run.config.reward_model.every
     if run.learned is None or not every or step < every:
         return
-    model = _model(run, run.learned, step - step % every)
-    if str(model) == run.learned.verifier.model:
+    model, (sampler,) = _model(run, folder, run.learned, step - step % every), run.samplers
+    before = model_of(sampler.task, run.learned.name)
+    if str(model) == before:
         return
-    ((task, weight),) = run.mixture.members
-    task = with_model(task, run.learned.name, model)
-    run.mixture = replace(run.mixture, members=((task, weight),))
-    for sampler in run.samplers:
-        sampler.task = task
-    run.learned.verifier.release()
-    run.learned = run.learned._replace(verifier=replace(run.learned.verifier, model=str(model)))
-    _remove_old(run, step)
+    sampler.task = with_model(sampler.task, run.learned.name, model)
+    replace(run.learned.verifier, model=before).release()
+    _remove_old(folder, step, every)
 
 
-def training_figures(run: Run, step: int) -> dict[str, Any]:
+def training_figures(folder: RunFolder, step: int) -> dict[str, Any]:
     """What the metrics of ``step`` say of the training before it: its completions, mean loss and seconds."""
-    file = _folder(run, step) / TRAINING
-    return json.loads(file.read_text(encoding="utf-8")) if run.learned is not None and file.exists() else {}
+    file = _model_folder(folder, step) / TRAINING
+    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
 
 
-def _folder(run: Run, step: int) -> Path:
-    return run.folder.path / REWARD_MODEL / f"step-{step:06d}"
+def _model_folder(folder: RunFolder, step: int) -> Path:
+    return folder.path / REWARD_MODEL / f"step-{step:06d}"
 
 
-def _model(run: Run, learned: LearnedPart, due: int) -> Path:
+def _model(run: Run, run_folder: RunFolder, learned: LearnedPart, due: int) -> Path:
     """The folder of the model that is trained after ``due`` steps."""
     from ..reward_models.fit import save  # with transformers' Trainer, a second that other runs need not wait
 
-    folder, every = _folder(run, due), run.config.reward_model.every
+    folder, every = _model_folder(run_folder, due), run.config.reward_model.every
     if not folder.exists():
-        before = str(_model(run, learned, due - every)) if due > every else learned.own
+        before = str(_model(run, run_folder, learned, due - every)) if due > every else learned.own
         verifier, draft = replace(learned.verifier, model=before), folder.with_name(f".{folder.name}.tmp")
-        loaded, figures = _trained(run, learned._replace(verifier=verifier), due)
+        loaded, figures = _trained(run, run_folder, learned._replace(verifier=verifier), due)
         with write_errors(folder):
             shutil.rmtree(draft, ignore_errors=True)
             draft.mkdir(parents=True)
@@ -78,32 +76,32 @@ def _model(run: Run, learned: LearnedPart, due: int) -> Path:
     return folder
 
 
-def _trained(run: Run, learned: LearnedPart, due: int) -> tuple[Pretrained, dict[str, Any]]:
+def _trained(run: Run, folder: RunFolder, learned: LearnedPart, due: int) -> tuple[Pretrained, dict[str, Any]]:
     """The model of ``learned`` after training on the completions of the last ``every`` steps and some of before.
 
     The samples in the run's folder, the model, the settings and ``due`` determine the result.
     """
     from ..reward_models.fit import FitSettings, fit
 
-    began, settings, (task,) = time.perf_counter(), run.config.reward_model, run.mixture.tasks
+    began, settings, (task,) = time.perf_counter(), run.config.reward_model, run.tasks
     seed = random.Random(f"{run.config.seed}/{due}/reward model").randrange(2**31)
     loaded = learned.verifier.trainable(seed)
-    judged = judged_completions(_rows(run, due, seed), task, learned.rule, Counter(), process=learned.process)
+    judged = judged_completions(
+        _rows(run.config.reward_model, folder, due, seed), task, learned.rule, Counter(), process=learned.process
+    )
     rows, loss = label(learned.verifier, loaded, judged).rows, None
     if rows:
+        fit_settings = FitSettings(epochs=1, learning_rate=settings.peak_learning_rate, seed=seed)
         title = f"training the reward model after {due} steps"
         with run.console.progress(title, len(rows)) as advance:
-            loss = fit(
-                loaded, rows, FitSettings(epochs=1, learning_rate=settings.peak_learning_rate, seed=seed), advance
-            )
+            loss = fit(loaded, rows, fit_settings, advance)
     figures = {"completions": len(rows), "loss": loss, "seconds": time.perf_counter() - began}
     return loaded, {f"reward_model/{name}": value for name, value in figures.items()}
 
 
-def _rows(run: Run, due: int, seed: int) -> Iterator[tuple[str, ScoreRow]]:
+def _rows(settings: RewardModelConfig, folder: RunFolder, due: int, seed: int) -> Iterator[tuple[str, ScoreRow]]:
     """The rows of samples to train on, with their files: those since the last training, and ``replay`` of before."""
-    settings = run.config.reward_model
-    counts = {file: pyarrow.parquet.read_metadata(file).num_rows for file in run.folder.sample_files()}
+    counts = {file: pyarrow.parquet.read_metadata(file).num_rows for file in folder.sample_files()}
     steps = {file: int(file.stem.removeprefix("step-")) for file in counts}
     new = [file for file in counts if due - settings.every <= steps[file] < due]
     before = [(file, row) for file in counts if steps[file] < due - settings.every for row in range(counts[file])]
@@ -116,10 +114,9 @@ def _rows(run: Run, due: int, seed: int) -> Iterator[tuple[str, ScoreRow]]:
                 yield str(file), row
 
 
-def _remove_old(run: Run, step: int) -> None:
+def _remove_old(folder: RunFolder, step: int, every: int) -> None:
     """Remove the models that no checkpoint needs."""
-    every = run.config.reward_model.every
-    oldest = min((int(path.name.removeprefix("step-")) for path in run.folder.checkpoints()), default=step)
-    for model in run.folder.reward_models():
+    oldest = min((int(path.name.removeprefix("step-")) for path in folder.checkpoints()), default=step)
+    for model in folder.reward_models():
         if int(model.name.removeprefix("step-")) < oldest - oldest % every:
             shutil.rmtree(model)

@@ -21,8 +21,6 @@ from ..step_tokens import Decode, sampled_ends
 from .folder import SAMPLES, RunFiles, fsync, write_errors
 from .score_rows import score_rows
 
-GIGABYTE = 10**9
-
 
 class SampleFiles:
     """The folder ``samples/`` of a run, with a file of score rows for each step.
@@ -30,31 +28,21 @@ class SampleFiles:
     A row also has ``step``; ``version``, the number of steps that the weights had learned when they sampled it; the
     sampled tokens in ``token_ids``, and in ``token_ends`` how many characters of ``text`` are complete after each of
     them; its ``advantage``, or ``token_advantages`` (one for each sampled token) if they differ; in ``forked_turns``
-    the numbers, from 0, of the turns of an episode that forked; and its example with all columns of the data. Once the
-    files have ``max_gb`` gigabytes, only the first group of a step is kept.
+    the numbers, from 0, of the turns of an episode that forked; and its example with all columns of the data.
     """
 
-    def __init__(self, run: RunFiles, tasks: Sequence[Task], group_size: int, max_gb: float, decode: Decode) -> None:
+    def __init__(self, run: RunFiles, tasks: Sequence[Task], group_size: int, decode: Decode) -> None:
         self._folder, self._group_size = run.path / SAMPLES, group_size
         self._tasks = {task.name: task for task in tasks}
         # One type for all steps, also of a mixture in which only some tasks have prompts that are text.
         self._text_prompts = any(task.spec.prompt.text is not None for task in tasks)
-        self._max_bytes = max_gb * GIGABYTE
         self._decode = _remembering(decode)
-        self._bytes = sum(file.stat().st_size for file in run.sample_files())
-
-    @property
-    def is_full(self) -> bool:
-        """Whether only first groups are kept from now on."""
-        return self._bytes >= self._max_bytes
 
     def write(self, step: int, rollouts: Sequence[ScoredRollout], advantages: Tensor) -> None:
         """Write the groups of a step. ``advantages`` (at most as many rows, T) are those of the first rollouts.
 
         Those without a row were not trained on. Raises ``RunError`` if the file cannot be written.
         """
-        if self.is_full:
-            rollouts = rollouts[: self._group_size]
         final = self._folder / f"step-{step:06d}.parquet"
         draft = final.with_name(f".{final.name}.tmp")
         with write_errors(final):
@@ -64,7 +52,6 @@ class SampleFiles:
                     write(row)
             fsync(draft)
             draft.replace(final)
-            self._bytes += final.stat().st_size
 
     def _schema(self) -> Any:
         import pyarrow as pa

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from grpo_env.errors import DivergedError, GrpoEnvError, InterruptedRunError, RunError
 from grpo_env.taskfile.task import finds_task
 
 from ..engine.sharding import is_sharded
 from ..shared_types import ScoredRollout
-from .console import step_values_line
-from .curves import plot_curves
-from .folder import CURVES, MODEL, SAMPLES, TASK, uninterrupted
-from .hub import push_model
-from .model_card import model_card
-from .run import Result, Run
+from .folder import BEST, MODEL, SAMPLES, TASK, uninterrupted
+from .recorder import Recorder
+from .run import Progress, Run
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of a run: its folder, and the metrics of the first and the last evaluation."""
+
+    run_dir: Path
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
 
 
 def check_unscored(run: Run, rollouts: Sequence[ScoredRollout], step: int) -> None:
@@ -29,61 +38,49 @@ def check_unscored(run: Run, rollouts: Sequence[ScoredRollout], step: int) -> No
         )
 
 
-def finish(run: Run) -> Result:
-    """Save the model, the last checkpoint and the curves, and print where they are.
+def finish(run: Run, recorder: Recorder, updates: int) -> Result:
+    """Save the model and the last checkpoint, after ``updates``, and print where they are.
 
     Raises ``DivergedError``, and saves nothing, if the weights are destroyed.
     """
-    run.console.close()
-    run.save(run.config.steps)
-    _plot(run)
-    rows = run.folder.metrics()
-    is_adapter = hasattr(run.policy.model, "peft_config")
-    run.folder.save_model(run.policy, model_card(run.mixture.tasks, run.config, rows, is_adapter=is_adapter))
-    evaluations = [row for row in rows if row["kind"] == "eval"]
-    if valued := [row for row in rows if row["kind"] == "train" and "values" in row]:
-        run.console.print(f"values     {step_values_line(valued)}")
-    path = run.folder.path
-    run.console.print(f"saved      {path / MODEL}, {path / CURVES}, {path / SAMPLES}")
-    run.console.print(f"next       grpo_env eval {_task_argument(run)} --model {path / MODEL}")
-    return Result(path, evaluations[0], evaluations[-1])
+    console, path = run.console, recorder.folder.path
+    recorder.save(updates)
+    recorder.folder.save_model(run.policy)
+    for kept in path.glob(f"{BEST}-*"):
+        console.print(f"best       {kept}")
+    console.print(f"saved      {path / MODEL}, {path / SAMPLES}")
+    console.print(f"next       grpo_env eval {_task_argument(run, path)} --model {path / MODEL}")
+    return Result(path, recorder.evaluations[0], recorder.evaluations[-1])
 
 
-def _task_argument(run: Run) -> str:
+def _task_argument(run: Run, folder: Path) -> str:
     """The argument that loads the first task of a run as it was trained: its name, its file, or the run's copy."""
     task = run.mixture.tasks[0]
     names = [name for name in (task.name, task.source) if finds_task(name, task)]
-    return next(iter(names), task.command_line_name if len(run.mixture.tasks) > 1 else str(run.folder.path / TASK))
+    return next(iter(names), task.command_line_name if len(run.mixture.tasks) > 1 else str(folder / TASK))
 
 
-def push(run: Run) -> None:
-    """Upload the trained model, under ``push``. Raises ``RunError``."""
-    if run.config.push is not None and run.folder.writes:
-        run.console.print(f"pushed     {push_model(run.folder.path / MODEL, run.config.push)} (private)")
-
-
-def stopped(run: Run, updates: int, error: BaseException) -> RunError:
-    """Save the state after ``updates``, if it is sound; returns the error to raise, which says how to resume.
+def stopped(run: Run, recorder: Recorder, progress: Progress, error: BaseException) -> RunError:
+    """Save the state after the last complete step, if it is sound; returns the error to raise: how to resume.
 
     It is not sound in the middle of an update, nor if the model has diverged.
     """
-    path, interrupted = run.folder.path, isinstance(error, KeyboardInterrupt)
+    path, interrupted, updates = recorder.folder.path, isinstance(error, KeyboardInterrupt), progress.updates
     foreseen = interrupted or isinstance(error, GrpoEnvError)
     reason = str(error) or ("interrupted" if interrupted else type(error).__name__)
     command = f"grpo_env train --resume {path}"
     # One process cannot gather shards alone, nor can it know that the others fail too.
     alone = is_sharded(run.policy) or (run.policy.accelerator.num_processes > 1 and not foreseen)
-    if isinstance(error, DivergedError) or run.mid_update or alone:
+    if isinstance(error, DivergedError) or progress.mid_update or alone:
         kind = InterruptedRunError if interrupted else RunError
         return kind(f"after {updates} steps: {reason}. Resume from the last checkpoint with: {command}")
     with uninterrupted():
         try:
-            run.save(updates)
+            recorder.save(updates)
         except Exception as unsaved:  # after an unforeseen error, anything may fail
             if str(unsaved) == str(error) and isinstance(unsaved, RunError):
                 return unsaved
             return RunError(f"{reason}; and the state could not be saved: {unsaved}")
-        _plot(run)
     if interrupted:
         return InterruptedRunError(
             f"interrupted; {updates} of {run.config.steps} steps are saved. Resume with: {command}"
@@ -92,9 +89,3 @@ def stopped(run: Run, updates: int, error: BaseException) -> RunError:
         return RunError(f"{updates} of {run.config.steps} steps are saved. Resume with: {command}")
     files = f"the settings are in {path / 'config.yaml'}, the task with its verifiers in {path / TASK}"
     return RunError(f"{error}. The state after {updates} steps is saved; {files}. Change what is wrong, then {command}")
-
-
-def _plot(run: Run) -> None:
-    if run.folder.writes:
-        path = run.folder.path
-        plot_curves(run.folder.metrics(), path / CURVES, f"{run.mixture.name} ({path.name})")

@@ -1,13 +1,20 @@
-"""What settings of training ask of a task: parts of the reward, and step scores."""
+"""What a run asks of its settings, tasks and model before it begins."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from grpo_env.core import Example
 from grpo_env.errors import UsageError, nearest
+from grpo_env.taskfile.mixture import Mixture
+from grpo_env.taskfile.prompt import unused_template_kwargs
 from grpo_env.taskfile.task import Task
 
 from ..config import TrainConfig
 from ..engine.policy import Policy
+from ..episodes.conversation import check_conversation
+from ..extensions.try_functions import try_functions
+from .trackers import check_tracker
 
 MARK = "marked"  # in a text that a chat template writes
 
@@ -17,7 +24,39 @@ def weighted_parts(task: Task) -> list[str]:
     return [part.name for part in getattr(task.verifier.at(0), "parts", ()) if part.weight]
 
 
-def check_task(task: Task, config: TrainConfig) -> None:
+def check_config(mixture: Mixture, config: TrainConfig) -> None:
+    """Raises ``UsageError`` for what can be refused before a model is loaded."""
+    check_tracker(config.tracker)
+    if len(mixture.tasks) > 1 and config.reward_model.is_used:
+        raise UsageError("reward_model: one part of the reward is compared with a rule; train on one task")
+    try_functions(config, [name for task in mixture.tasks for name in weighted_parts(task)])
+
+
+def check_task(policy: Policy, task: Task, config: TrainConfig) -> None:
+    """Raises ``UsageError`` if a task does not fit the config or the model."""
+    if config.reward_model.every and policy.accelerator.num_processes > 1:
+        raise UsageError("reward_model.every: reward models are trained in one process; leave it out here")
+    check_reward(task, config)
+    check_tags(policy, task)
+    check_conversation(policy, task)
+
+
+def template_warnings(policy: Policy, tasks: Sequence[Task], examples: Sequence[Example]) -> Iterator[str]:
+    """Lines about the model's chat template, by the first example of each task: what it writes that the task's format
+    does not know, where it ends completions, and which variables of the task it does not use.
+    """
+    lines = [prefill_warning(policy, task, example) for task, example in zip(tasks, examples, strict=True)]
+    lines += dict.fromkeys(end_warning(policy, example) for example in examples)
+    yield from filter(None, lines)
+    for task in tasks:
+        if names := unused_template_kwargs(policy.tokenizer, task.spec.prompt.chat_template_kwargs):
+            yield (
+                f"{task.name}: prompt.chat_template_kwargs has no effect: the chat template of {policy.name} does not "
+                f"use {', '.join(names)}"
+            )
+
+
+def check_reward(task: Task, config: TrainConfig) -> None:
     """Raises ``UsageError`` if a task's reward is not what the config needs: its parts and step scores."""
     parts = {part.name: part for part in getattr(task.verifier, "parts", ())}
     part = config.dynamic_sampling.part
@@ -33,6 +72,23 @@ def check_task(task: Task, config: TrainConfig) -> None:
             "'process' weight; use supervision=outcome, or step_values.rollouts=4 to estimate the values of steps"
         )
     task.check_usable()
+
+
+def check_tags(policy: Policy, task: Task) -> None:
+    """Raises ``UsageError`` if tags that a task's file asks for are special tokens of the model's tokenizer.
+
+    Special tokens are no part of a completion's text, so no format could be right
+    (https://github.com/huggingface/trl/issues/2897).
+    """
+    form, added = task.format, policy.tokenizer.added_tokens_decoder.values()
+    names = [name for name in (form.reasoning, form.answer) if name] if "format" in task.spec.model_fields_set else []
+    special = {token.content for token in added if token.special} | set(policy.tokenizer.all_special_tokens)
+    if lost := [tag for name in names for tag in (f"<{name}>", f"</{name}>") if tag in special]:
+        raise UsageError(
+            f"{task.source}: format: {', '.join(lost)} are special tokens of {policy.name}, which its texts leave out, "
+            'so strict_format would be 0 for all completions; set "special": false for them in tokenizer.json and '
+            "tokenizer_config.json, or choose other tags (format.reasoning, format.answer)"
+        )
 
 
 def prefill_warning(policy: Policy, task: Task, example: Example) -> str | None:

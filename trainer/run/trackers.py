@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
+from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from accelerate.tracking import LOGGER_TYPE_TO_CLASS
 
 from grpo_env.errors import RunError, UsageError
+
+from ..shared_types import ScoredRollout
+from .folder import RunFiles
+
+SHOWN = 32  # completions in the table of an evaluation
+TABLES = ("wandb", "trackio")
 
 
 def check_tracker(name: str | None) -> None:
@@ -21,14 +27,15 @@ def check_tracker(name: str | None) -> None:
         raise UsageError(f"tracker={name} needs a package that is not installed: pip install 'grpo_env[{name}]'")
 
 
-def start_tracker(name: str | None, folder: Path, settings: Mapping[str, Any], start: int) -> Any | None:
-    """accelerate's tracker of that name for the run in ``folder``, which continues after ``start`` steps.
+def start_tracker(name: str | None, run: RunFiles, settings: Mapping[str, Any], start: int) -> Any | None:
+    """accelerate's tracker of that name for a run, which continues after ``start`` steps.
 
     TensorBoard and Weights & Biases write into the run folder; the latter stays offline unless ``WANDB_MODE`` says
     otherwise. For it and trackio the project is ``grpo_env`` and the run has the folder's name. Raises ``RunError``.
     """
     if name is None:
         return None
+    folder = run.path
     options: dict[str, dict[str, Any]] = {
         "tensorboard": {"run_name": "tensorboard", "logging_dir": folder, "purge_step": start},
         "wandb": {
@@ -36,7 +43,7 @@ def start_tracker(name: str | None, folder: Path, settings: Mapping[str, Any], s
             "name": folder.name,
             "dir": folder,
             "mode": os.environ.get("WANDB_MODE", "offline"),
-            "settings": {"silent": True, "console": "off"},  # its output would overwrite the live table
+            "settings": {"silent": True, "console": "off"},
         },
         "trackio": {"run_name": "grpo_env", "name": folder.name, "resume": "allow" if start else "never"},
     }
@@ -62,3 +69,16 @@ def track(tracker: Any | None, row: Mapping[str, Any]) -> None:
     numbers = {name: value for name, value in row.items() if isinstance(value, int | float) and name != "step"}
     if tracker is not None and numbers and row["kind"] != "warning":
         tracker.log({f"{row['kind']}/{name}": value for name, value in numbers.items()}, step=row["step"])
+
+
+def track_completions(tracker: Any | None, kind: str, step: int, rollouts: Sequence[ScoredRollout]) -> None:
+    """Send the first completions with their scores, as the table ``eval/completions``, to a tracker that has tables."""
+    if tracker is None or tracker.name not in TABLES:
+        return
+    columns = ["step", "example", "gold", "completion", "reward", "correct", "why"]
+    rows = [
+        [step, row.example.id, row.example.answer, row.rollout.text, row.score.value, row.correct, str(row.score)]
+        for row in rollouts[:SHOWN]
+    ]
+    table = import_module(tracker.name).Table(columns=columns, data=rows)
+    tracker.log({f"{kind}/completions": table}, step=step)

@@ -151,6 +151,24 @@ def test_a_single_row_beyond_the_budget_does_not_raise_it(policy: Policy) -> Non
     assert batch.reduced_tokens == 1300
 
 
+def test_sharded_weights_are_not_retried_and_the_advice_names_the_size(
+    policy: Policy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grpo_env.trainer.update.is_sharded", lambda policy: True)
+    ids = torch.zeros(3, 600, dtype=torch.long)
+    micro = MicroBatch([[1] * 100] * 3, ids, ids == 0, ids == 0, ids.float(), ids.float(), ids[:, 0])
+
+    def work() -> None:
+        raise MemoryError
+
+    line = (
+        r"^process 0: out of memory with micro-batches of 2100 token positions at a time; try "
+        r"engine\.micro_batch_tokens=1050, engine\.gradient_checkpointing=true"
+    )
+    with pytest.raises(RunError, match=line):
+        with_oom_retry(policy, Batch(torch.tensor([600] * 3), 3, [micro], 0), work)
+
+
 def test_a_run_keeps_the_smaller_micro_batches(
     make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
 ) -> None:

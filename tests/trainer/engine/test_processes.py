@@ -33,7 +33,7 @@ import os, shutil, signal
 import torch
 from grpo_env import load_task, train
 from grpo_env.trainer.loop import resume
-from grpo_env.trainer.run.run import Run
+from grpo_env.trainer.run.recorder import Recorder
 torch.set_num_threads(1)
 def run(folder, **changes):
     task = load_task("arithmetic", {"dataset.limit": {"train": 100, "eval": 10}})
@@ -44,17 +44,12 @@ def run(folder, **changes):
                     engine={"micro_batch_tokens": 300, "device": "cpu"})
     train(task, run_dir=folder, **{**settings, **changes})
 def die_at(last):
-    save = Run.save_if_due
+    save = Recorder.save_if_due
     def save_or_die(self, step):
         save(self, step)
         if step == last and os.environ["RANK"] == "1":
             os.kill(os.getpid(), signal.SIGKILL)
-    Run.save_if_due = save_or_die
-"""
-# As the fixture in conftest.py.
-NO_PICTURES = """
-from grpo_env.trainer.run import stopping
-stopping.plot_curves = lambda rows, path, title: path.write_text(f"{len(rows)}")
+    Recorder.save_if_due = save_or_die
 """
 
 
@@ -64,7 +59,7 @@ def two_processes(folder: Path, *lines: str) -> tuple[list[int | None], str]:
     As with torchrun, one that fails ends the other.
     """
     script, errors = folder / "script.py", folder / "errors"
-    script.write_text("\n".join([SCRIPT, NO_PICTURES, *lines]))
+    script.write_text("\n".join([SCRIPT, *lines]))
     errors.write_text("")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -270,6 +265,25 @@ def test_a_run_resumes_after_a_process_was_killed(single_run: Path, tmp_path: Pa
     assert codes[0] != 0
     assert not (tmp_path / "two" / "model").exists()
     resume(tmp_path / "two")
+    assert_equal(single_run, tmp_path / "two")
+
+
+# The first pass with a gradient of the second process fails.
+SCARCE = """
+from grpo_env.trainer import batch
+logp, calls = batch.MicroBatch.logp, iter([os.environ["RANK"] == "1"])
+def scarce(self, *arguments):
+    if torch.is_grad_enabled() and next(calls, False):
+        raise MemoryError
+    return logp(self, *arguments)
+batch.MicroBatch.logp = scarce
+"""
+
+
+def test_memory_that_runs_out_in_another_process_is_reported(single_run: Path, tmp_path: Path) -> None:
+    codes, errors = two_processes(tmp_path, SCARCE, f"os.chdir({str(tmp_path)!r})", 'run("two")')
+    assert codes == [0, 0], errors[-3000:]
+    assert errors.count("process 1: out of memory: micro-batches are halved; engine.micro_batch_tokens is now ") == 1
     assert_equal(single_run, tmp_path / "two")
 
 

@@ -1,4 +1,4 @@
-"""Console output of a run: a table in a terminal, otherwise lines."""
+"""Console output of a run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 from rich.console import Console
 
 from grpo_env import Example, Score
-from grpo_env.trainer.run.console import RunConsole, clock, step_values_line, trend
+from grpo_env.trainer.run.console import RunConsole
+from grpo_env.trainer.run.progress import clock
 
 
 def train_row(step: int, **changes: float | None) -> dict[str, object]:
@@ -45,18 +46,16 @@ def eval_row(step: int, accuracy: float | None = 0.5) -> dict[str, object]:
     }
 
 
-def output_of(rows: list[dict], terminal: bool, steps: int = 5, written: float | None = None) -> str:
+def output_of(rows: list[dict], steps: int = 5) -> str:
     out = io.StringIO()
-    console = RunConsole(steps, Console(file=out, force_terminal=terminal, width=120, highlight=False))
+    console = RunConsole(steps, Console(file=out, width=120, highlight=False))
     for row in rows:
-        console.show(row, written)
-    console.close()
+        console.show(row)
     return out.getvalue()
 
 
-def test_plain_lines_where_there_is_no_terminal() -> None:
-    output = output_of([eval_row(0), *(train_row(step) for step in range(5))], terminal=False)
-    assert "\x1b" not in output
+def test_lines_of_steps_and_evaluations() -> None:
+    output = output_of([eval_row(0), *(train_row(step) for step in range(5))])
     lines = output.splitlines()
     assert lines[0] == "held-out after 0 steps: greedy accuracy 0.500 (95% 0.400 to 0.600), sampled 0.250"
     # 1 second before the first step, 1 a step: at 2 s one of 5 steps is done, in 1 s.
@@ -72,9 +71,7 @@ def test_plain_lines_where_there_is_no_terminal() -> None:
 
 def test_several_tasks_are_shown_separately() -> None:
     by_task = {"sums/accuracy": 0.75, "letters/accuracy": None, "sums/reward": 0.9, "sampled_sums/accuracy": 0.1}
-    text = output_of(
-        [eval_row(0) | by_task, train_row(1, **by_task), eval_row(5) | {"sums/accuracy": 0.875}], terminal=False
-    )
+    text = output_of([eval_row(0) | by_task, train_row(1, **by_task), eval_row(5) | {"sums/accuracy": 0.875}])
     assert "sampled 0.250; greedy by task: sums 0.750\n" in text
     assert "parts" not in text
     assert "| sums/accuracy 0.750 |" in text
@@ -82,73 +79,44 @@ def test_several_tasks_are_shown_separately() -> None:
     assert "sums 0.875" in text
 
 
-def test_a_table_in_a_terminal() -> None:
-    output = output_of([eval_row(0), *(train_row(step) for step in range(4))], terminal=True)
-    for text in (
-        "4/5 steps",
-        "elapsed 0:05",
-        "left 0:01",
-        "length, tokens",
-        "entropy, nats",
-        "2.6e-06",
-        "1,234",
-        "0: 0.500",
-    ):
-        assert text in output
-    assert "KL" not in output
-    assert "no new row" not in output
-    assert "▁" in output
-    assert "█" in output
-    assert "no new row for 1:0" in output_of([train_row(0)], terminal=True, written=time.time() - 61)
-
-
-def test_rows_of_a_resumed_run_replace_earlier_ones() -> None:
-    rows = [eval_row(0, 0.1), train_row(0), train_row(1), eval_row(2, 0.2), train_row(2, length=99.0)]
-    output = output_of([*rows, eval_row(2, 0.3), train_row(2, length=55.0)], terminal=True)
-    last = output[output.rindex("3/5 steps") :]
-    assert "0: 0.100  2: 0.300" in last
-    assert f"{(31.5 + 31.5 + 55) / 3:.1f}" in last
-
-
 def test_missing_values_are_left_out() -> None:
     row = train_row(0, reward=None, entropy=None)
-    assert "reward" not in output_of([row], terminal=False)
-    assert "entropy" not in output_of([row], terminal=True)
-    assert "nothing could be scored" in output_of([eval_row(3, None)], terminal=True)
+    assert "reward" not in output_of([row])
+    assert "entropy" not in output_of([row])
+    assert "nothing could be scored" in output_of([eval_row(3, None)])
 
 
 def test_an_alert_is_printed_on_its_own_line() -> None:
     row = {"kind": "warning", "step": 4, "alert": "length", "seen": "too [long]", "try": "less", "seconds": 1.0}
-    assert output_of([row], terminal=False) == "warning    step 4: too [long]. less\n"
+    assert output_of([row]) == "warning    step 4: too [long]. less\n"
 
 
 def test_a_long_evaluation_shows_its_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("grpo_env.trainer.run.console.PROGRESS_INTERVAL", 0.001)
+    monkeypatch.setattr("grpo_env.trainer.run.progress.LINE_INTERVAL", 0.001)
     out = io.StringIO()
     console = RunConsole(5, Console(file=out, width=120))
-    with console.progress("evaluation after 0 steps", 40) as advance:
+    with console.progress("evaluation after 0 steps", 40, "; eval.at_start=false skips it") as advance:
         advance(3)
         advance(4)
         for _ in range(5000):
-            if "evaluation after 0 steps: 7 of 40 completions" in out.getvalue():
+            if out.getvalue().count("7 of 40 completions, left 0:00") > 1:
                 break
             time.sleep(0.002)
-    assert "evaluation after 0 steps: 7 of 40 completions" in out.getvalue()
-    monkeypatch.setattr("grpo_env.trainer.run.console.PROGRESS_INTERVAL", 1000.0)
+    assert out.getvalue().count("; eval.at_start=false skips it") == 1  # in the first line
+    assert "evaluation after 0 steps: 7 of 40 completions, left 0:00\n" in out.getvalue()
+    monkeypatch.setattr("grpo_env.trainer.run.progress.LINE_INTERVAL", 1000.0)
     console = RunConsole(5, Console(file=(quick := io.StringIO()), width=120))
     with console.progress("evaluation after 0 steps", 40) as advance:
         advance(40)
     assert quick.getvalue() == ""
 
 
-def test_progress_is_in_the_title_of_the_table() -> None:
-    out = io.StringIO()
-    console = RunConsole(5, Console(file=out, force_terminal=True, width=120, highlight=False))
-    console.show(train_row(0))
-    with console.progress("evaluation after 1 steps", 40) as advance:
-        advance(7)
-        console.close()
-    assert "evaluation after 1 steps: 7 of 40 completions" in out.getvalue()
+def test_other_processes_show_their_own_problems_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    console = RunConsole(5, process=1)
+    console.print("the run")
+    console.show(eval_row(0))
+    console.report("out of memory: micro-batches are halved")
+    assert capsys.readouterr().err == "process 1: out of memory: micro-batches are halved\n"
 
 
 def test_brackets_in_text_are_not_markup() -> None:
@@ -170,27 +138,5 @@ def test_texts_do_not_steer_the_terminal() -> None:
     assert "a\n" in out.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [([0, 1], "▁█"), ([3, 3, 3], "▁▁▁"), ([0, 0.5, 1, 0], "▁▅█▁"), ([5], "▁")],
-)
-def test_trend(values: list[float], expected: str) -> None:
-    assert trend(values).replace("▄", "▅") == expected
-
-
-def test_trend_of_a_long_run_has_a_fixed_width() -> None:
-    assert len(trend(list(range(1000)), width=32)) == 32
-
-
 def test_clock() -> None:
     assert [clock(seconds) for seconds in (0, 59.6, 3599, 3661)] == ["0:00", "1:00", "59:59", "1:01:01"]
-
-
-def test_step_values_that_were_never_sampled_have_a_reason():
-    work = {"tokens": 10, "sample_seconds": 1.0, "update_seconds": 1.0, "value_seconds": 0.5}
-    none, some = {"values": 0, "value_tokens": 0, **work}, {"values": 3, "value_tokens": 20, **work}
-    assert step_values_line([{**none, "uniform_groups": 1.0}] * 2).startswith(
-        "none: in each group all rewards were equal"
-    )
-    assert step_values_line([{**none, "uniform_groups": 0.5}]).startswith("none: no step of a completion in a group")
-    assert step_values_line([{**none, "uniform_groups": 1.0}, some]).startswith("3 values from 20 tokens, 1.00 for")

@@ -42,7 +42,7 @@ def test_steps_of_a_mixture_have_the_same_columns_whatever_tasks_they_sample(tmp
     """So the viewer can join them: one task has chats, the other prompts that are text."""
     chat = load_task("arithmetic", CHAT)
     plain = load_task("letter_counting", {**CHAT, "prompt": {"text": "{{ word }}?"}})
-    files = SampleFiles(RunFiles(tmp_path), [chat, plain], 2, 1.0, decode)
+    files = SampleFiles(RunFiles(tmp_path), [chat, plain], 2, decode)
     for step, task in enumerate((chat, plain)):
         files.write(step, scored(task), torch.zeros(2, 2))
     first, second = (pyarrow.parquet.read_table(path) for path in RunFiles(tmp_path).sample_files())
@@ -50,15 +50,6 @@ def test_steps_of_a_mixture_have_the_same_columns_whatever_tasks_they_sample(tmp
     assert first.to_pylist()[0]["prompt"].startswith('[{"role": ')
     assert first.to_pylist()[0]["prompt_recorded"] is True
     assert second.to_pylist()[0]["prompt"] == plain.examples("train")[0].prompt
-
-
-def test_the_first_group_of_a_step_is_kept_once_the_files_are_full(tmp_path: Path) -> None:
-    task = load_task("arithmetic", CHAT)
-    files = SampleFiles(RunFiles(tmp_path), [task], 2, 1e-9, decode)  # a byte: full after the first step
-    for step in range(2):
-        files.write(step, [*scored(task), *scored(task)], torch.zeros(4, 2))
-    assert [len(pyarrow.parquet.read_table(path)) for path in RunFiles(tmp_path).sample_files()] == [4, 2]
-    assert SampleFiles(RunFiles(tmp_path), [task], 2, 1e-9, decode).is_full  # of a resumed run
 
 
 @pytest.mark.parametrize("supervision", ["outcome", "process"])

@@ -14,5 +14,5 @@ def make_engine(config: TrainConfig) -> RolloutEngine:
     sampling = config.sampling
     if sampling.urls:
         return VllmServers(sampling.urls, sampling.weight_transfer)
-    name = engine_here(config.engine.device)[0] if sampling.engine == "auto" else sampling.engine
+    name = engine_here(config.engine.device) if sampling.engine == "auto" else sampling.engine
     return VllmEngine(sampling.gpu_memory_fraction) if name == "vllm" else OwnEngine()

@@ -1,25 +1,33 @@
-"""The metrics logger writes rows with their time, shows them and adds alerts, also after a resume."""
+"""The recorder writes rows with their time, shows them and adds alerts, also after a resume."""
 
 from __future__ import annotations
 
 import io
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 from grpo_env.errors import UsageError
+from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.run.checkpoint import RunFolder
 from grpo_env.trainer.run.console import RunConsole
 from grpo_env.trainer.run.folder import RunFiles
-from grpo_env.trainer.run.metrics import MetricsLogger
+from grpo_env.trainer.run.recorder import Recorder
 
 from .test_console import train_row
 
 
-def make_logger(folder: Path) -> tuple[MetricsLogger, io.StringIO]:
+def make_recorder(folder: Path) -> tuple[Recorder, io.StringIO]:
     output = io.StringIO()
-    return MetricsLogger(RunFiles(folder), RunConsole(20, Console(file=output, width=200)), None), output
+    console = RunConsole(20, Console(file=output, width=200))
+    run: Any = SimpleNamespace(
+        mixture=SimpleNamespace(tasks=()), config=TrainConfig(), console=console, policy=SimpleNamespace(decode=str)
+    )
+    return Recorder(run, RunFolder(folder), 0), output
 
 
 def test_a_last_line_may_be_cut_short_and_no_other(tmp_path: Path) -> None:
@@ -38,11 +46,11 @@ def test_a_last_line_may_be_cut_short_and_no_other(tmp_path: Path) -> None:
 
 def test_rows_have_their_time_and_are_followed_by_alerts(tmp_path: Path) -> None:
     """Nine steps in a first session, whose last row is of second 1,000, and the tenth in a second one."""
-    first, _ = make_logger(tmp_path)
+    first, _ = make_recorder(tmp_path)
     for step in range(9):
         first.write(train_row(step, truncated=0.9))
     RunFiles(tmp_path).record({**train_row(9, truncated=0.9), "kind": "eval", "seconds": 1000.0})
-    second, output = make_logger(tmp_path)
+    second, output = make_recorder(tmp_path)
     start = time.monotonic()
     second.write(train_row(9, truncated=0.9, kl=float("nan")))
     second.close()

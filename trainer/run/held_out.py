@@ -1,0 +1,106 @@
+"""The evaluations of a run: when they are due, what they record and print, and whether they end the run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean
+from typing import Any
+
+from grpo_env.equality import all_equal
+
+from ..config import TrainConfig
+from ..shared_types import ScoredRollout
+from .evaluation import accuracy_interval, evaluate, summarize
+from .recorder import Recorder, best
+from .run import Run
+
+SHOWN = 3  # completions printed before and after training
+
+
+def evaluate_if_due(run: Run, recorder: Recorder, step: int) -> str | None:
+    """Evaluate before training, every ``eval.every`` steps, and after it; print completions before and after.
+
+    Returns why the run ends with this evaluation, if it does.
+    """
+    config, is_last = run.config, step == run.config.steps
+    regular = bool(config.eval.every) and step % config.eval.every == 0
+    due = config.eval.at_start if step == 0 else regular or step == recorder.earlier_steps
+    if not due and not is_last:
+        return None
+    greedy, sampled = _evaluate_tasks(run, 0, step), []
+    row: dict[str, Any] = {"kind": "eval", "step": step, **summarize(greedy)}
+    if config.eval.samples:
+        sampled = _evaluate_tasks(run, config.eval.samples, step)
+        row |= {f"sampled_{name}": mean for name, mean in summarize(sampled).items()}
+    row["accuracy_low"], row["accuracy_high"] = accuracy_interval(greedy)
+    recorder.write(row)
+    recorder.completions("eval", step, greedy)
+    recorder.save_if_best(step)
+    reason = None if step == 0 or is_last else end_reason(config, recorder.evaluations)
+    if step == 0 or is_last or reason is not None:
+        _print_completions(run, recorder, f"completions {'after' if step else 'before'} training", greedy)
+    if step == 0 < config.steps:
+        _warn_if_never_correct(run, [*greedy, *sampled])
+    return reason
+
+
+def end_reason(config: TrainConfig, evaluations: Sequence[dict[str, Any]]) -> str | None:
+    """Why ``eval.stop_at`` or ``eval.patience`` end the run after the last of these evaluations, if they do."""
+    accuracy, patience = evaluations[-1]["accuracy"], config.eval.patience
+    if config.eval.stop_at is not None and accuracy is not None and accuracy >= config.eval.stop_at:
+        return f"accuracy {accuracy:.3f} has reached eval.stop_at={config.eval.stop_at:g}"
+    highest = best(evaluations)
+    if patience is None or highest is None:
+        return None
+    without = sum(row["step"] > highest["step"] for row in evaluations)
+    if without < patience:
+        return None
+    return (
+        f"no evaluation was better than accuracy {highest['accuracy']:.3f} after {highest['step']} steps "
+        f"(eval.patience={patience})"
+    )
+
+
+def _evaluate_tasks(run: Run, samples: int, step: int) -> list[ScoredRollout]:
+    kind = "sampled" if samples else "greedy"
+    total = sum(map(len, run.held_out)) * max(1, samples) // run.policy.accelerator.num_processes
+    advice = "" if step else "; eval.at_start=false skips it"
+    with run.console.progress(f"evaluation after {step} steps, {kind}", total, advice) as advance:
+        return [
+            rollout
+            for task, examples in zip(run.tasks, run.held_out, strict=True)
+            for rollout in evaluate(run.policy, task, examples, run.config, samples=samples, step=step, advance=advance)
+        ]
+
+
+def _warn_if_never_correct(run: Run, rollouts: Sequence[ScoredRollout]) -> None:
+    """Say so if no completion of a task is correct before training: its metric then has no gradient to begin with."""
+    for task in run.tasks:
+        scored = [rollout for rollout in rollouts if rollout.task == task.name and rollout.score.scored]
+        if not scored or any(rollout.correct for rollout in scored):
+            continue
+        cut = fmean(rollout.rollout.finish == "length" for rollout in scored)
+        rewards = [rollout.score.value or 0.0 for rollout in scored]
+        spread = "the same reward" if all_equal(rewards) else f"rewards from {min(rewards):g} to {max(rewards):g}"
+        longer = "a larger sampling.max_new_tokens, " if cut >= 0.5 else ""
+        run.console.print(
+            f"warning    {task.name}: 0 of {len(scored)} completions are correct, {cut:.0%} are cut off, and they have "
+            f"{spread}. If this stays so, there is nothing to learn from: try {longer}a prompt that shows the form of "
+            "an answer (prompt.shots), a prefill, easier examples, or a model that can answer now and then",
+            "yellow",
+        )
+
+
+def _print_completions(run: Run, recorder: Recorder, title: str, rollouts: Sequence[ScoredRollout]) -> None:
+    """Print ``SHOWN`` completions, or at least one of each task: first those whose verdict is another than before."""
+    verdicts = {(scored.task, scored.example.id): scored.correct for scored in rollouts}
+    earlier, recorder.first_verdicts = recorder.first_verdicts or verdicts, verdicts
+    changed = {key for key, verdict in verdicts.items() if earlier.get(key, verdict) != verdict}
+    per_task = -(-SHOWN // len(run.tasks))
+    shown = []
+    for task in run.tasks:
+        own = [scored for scored in rollouts if scored.task == task.name]
+        shown += sorted(own, key=lambda scored: (scored.task, scored.example.id) not in changed)[:per_task]
+    if changed:
+        title += f"; {len(changed)} of {len(verdicts)} verdicts changed, these among them"
+    run.console.completions(title, [(scored.example, scored.rollout.text, scored.score) for scored in shown])

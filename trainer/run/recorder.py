@@ -1,0 +1,165 @@
+"""What a run writes: metrics, samples, checkpoints and the best model into its folder, to the console, to a tracker."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from accelerate.utils import broadcast_object_list
+from torch import Tensor
+
+from ..advantages import phantom_gradient
+from ..batch import Batch
+from ..config import flatten
+from ..extensions.dynamic_sampling import GroupSelection
+from ..optimizer import learning_rate
+from ..reward_models.learned import agreement
+from ..shared_types import ScoredRollout
+from ..update import UpdateStats
+from .alerts import warnings
+from .checkpoint import RunFolder
+from .evaluation import summarize
+from .folder import BEST
+from .reward_model import training_figures
+from .run import Run
+from .samples import SampleFiles
+from .trackers import finish_tracker, start_tracker, track, track_completions
+from .weight_check import check_weights
+
+
+class Recorder:
+    """Writes what a run does. ``evaluations`` are the rows of its evaluations until now.
+
+    ``first_verdicts`` are those on held-out examples before training, by task and id; ``earlier_steps`` is the number
+    of steps that the run had before it was given more.
+    """
+
+    def __init__(self, run: Run, folder: RunFolder, start: int, earlier_steps: int | None = None) -> None:
+        """Go on with a run in its folder, after ``start`` steps."""
+        config, rows = run.config, folder.metrics()
+        self.run, self.folder, self.console, self.earlier_steps = run, folder, run.console, earlier_steps
+        self.first_verdicts: dict[tuple[str, str], float | None] = {}
+        self.evaluations = [row for row in rows if row["kind"] == "eval"]
+        self._train_rows = [row for row in rows if row["kind"] == "train"]
+        self._start = time.monotonic() - (rows[-1]["seconds"] if rows else 0.0)
+        self._samples = SampleFiles(folder, run.mixture.tasks, config.group_size, run.policy.decode)
+        self._tracker = start_tracker(config.tracker, folder, flatten(config.model_dump()), start)
+        self.console.restore(rows)
+
+    @classmethod
+    def create(cls, run: Run, path: Path | None) -> Recorder:
+        """Make the folder of a new run, in the first process, and tell the other processes its path."""
+        is_main = bool(run.policy.accelerator.is_main_process)
+        made = RunFolder.create(path, run.mixture, run.config, run.engine.versions).path if is_main else None
+        return cls(run, RunFolder(broadcast_object_list([made])[0], is_main), 0)
+
+    @classmethod
+    def reopen(cls, run: Run, path: Path, earlier_steps: int | None) -> tuple[Recorder, int]:
+        """Restore a run from its newest intact checkpoint; also returns the step to continue with."""
+        folder = RunFolder(path, bool(run.policy.accelerator.is_main_process))
+        start, messages = folder.load(run.policy, run.optimizer, run.updated_reference, run.samplers)
+        folder.drop_from(start)
+        run.policy.accelerator.wait_for_everyone()  # the others list the samples, which the main process has dropped
+        for message in messages:
+            run.console.print(message, "red")
+        return cls(run, folder, start, earlier_steps), start
+
+    def write(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Log a row with the seconds since the run began and, after a training row, the alerts that it raises."""
+        written = self.folder.record({**row, "seconds": time.monotonic() - self._start})
+        self.console.show(written)
+        if self.folder.writes:
+            track(self._tracker, written)
+        if written["kind"] == "train":
+            self._train_rows.append(written)
+            for warning in warnings(self._train_rows):
+                self.write(warning)
+        elif written["kind"] == "eval":
+            self.evaluations.append(written)
+        return written
+
+    def step(
+        self,
+        step: int,
+        groups: GroupSelection,
+        batches: Sequence[Batch],
+        advantages: Tensor,
+        stats: UpdateStats,
+        further: Mapping[str, float],
+    ) -> None:
+        """Record the metrics of a step and its completions.
+
+        Means are over everything that was sampled: the groups that dynamic sampling selects for the updates are half
+        correct by selection. ``advantages`` are those of the selected groups. ``further`` metrics have
+        ``sample_seconds`` and ``update_seconds``.
+        """
+        config, sampled = self.run.config, groups.sampled
+        tokens = sum(rollout.rollout.num_sampled for rollout in sampled)
+        row = {
+            "kind": "train",
+            "step": step,
+            **summarize(sampled),
+            "groups_sampled": len(sampled) // config.group_size,
+            "uniform_groups": sum(batch.uniform_groups for batch in batches) / config.prompts_per_step,
+            "phantom_gradient": phantom_gradient(groups.selected, advantages, config.group_size),
+            **asdict(stats),
+            "staleness": fmean(step - rollout.version for rollout in sampled),
+            "learning_rate": learning_rate(config.optimizer, step, config.steps),
+            "tokens": tokens,
+            "tokens_per_second": tokens / (further["sample_seconds"] + further["update_seconds"]),
+            **further,
+        }
+        if self.run.learned is not None:
+            row |= agreement(sampled, self.run.learned, config.group_size) | training_figures(self.folder, step)
+        for sampler in self.run.samplers:
+            sampler.update_rates(sampled)
+        self.write(row)
+        if self.folder.writes:
+            self._samples.write(step, sampled, advantages)
+
+    def completions(self, kind: str, step: int, rollouts: Sequence[ScoredRollout]) -> None:
+        """Send completions to the tracker, as a table, where it has tables."""
+        if self.folder.writes:
+            track_completions(self._tracker, kind, step, rollouts)
+
+    def save_if_due(self, step: int) -> None:
+        """Checkpoint every ``checkpoint.every`` steps."""
+        every = self.run.config.checkpoint.every
+        if every and step and step % every == 0:
+            self.save(step)
+
+    def save(self, step: int) -> None:
+        """Checkpoint the state after ``step`` updates. Raises ``DivergedError`` if its weights are destroyed."""
+        run = self.run
+        check_weights(run.policy, run.initial_rms)
+        keep = run.config.checkpoint.keep
+        self.folder.save(run.policy, run.optimizer, run.updated_reference, step, keep, run.samplers)
+
+    def save_if_best(self, step: int) -> None:
+        """Under ``checkpoint.best``, keep the model of the last evaluation if its accuracy is the best after step 0."""
+        trained = [row for row in self.evaluations if row["step"]]
+        if not self.run.config.checkpoint.best or not trained or best(trained) is not trained[-1]:
+            return
+        check_weights(self.run.policy, self.run.initial_rms)
+        name = f"{BEST}-{step:06d}"
+        if self.folder.writes:
+            shutil.rmtree(self.folder.path / name, ignore_errors=True)  # of a run that was resumed before this step
+        self.folder.save_model(self.run.policy, name)
+        for old in self.folder.path.glob(f"{BEST}-*") if self.folder.writes else ():
+            if old.name != name:
+                shutil.rmtree(old)
+
+    def close(self) -> None:
+        """Finish the tracker."""
+        finish_tracker(self._tracker)
+
+
+def best(evaluations: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """The first of the evaluations with the highest accuracy; ``None`` if nothing could be scored."""
+    known = [row for row in evaluations if row["accuracy"] is not None]
+    return max(known, key=lambda row: row["accuracy"], default=None)  # the first of equal ones

@@ -1,0 +1,104 @@
+"""What a run prints at its start: what will run, on what, and where its files are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+from grpo_env.taskfile.gold_kinds import gold_warning
+
+from ..config import FIELDS, TrainConfig, flatten
+from ..config.presets import PRESETS
+from ..engine.description import model_line, precision_warning
+from ..engine.fast.layers import is_supported
+from ..engine.policy import Policy
+from .run import Run
+
+ALGORITHM = ("loss", "advantage", "kl")
+
+
+def print_start(run: Run, folder: Path, start: int) -> None:
+    """Print the lines; those that warn are yellow."""
+    if not start:
+        for sampler in run.samplers:
+            if line := gold_warning(sampler.task, sampler.examples):
+                run.console.print(f"{sampler.task.name}: {line}", "yellow")
+    for sampler in run.samplers:
+        weight = f", weight {sampler.weight:g}" if len(run.samplers) > 1 else ""
+        task = sampler.task
+        run.console.print(f"task       {task.name}: {len(sampler.examples)} examples, metric {task.metric}{weight}")
+    config = run.config
+    run.console.print(f"model      {model_line(run.policy)}")
+    run.console.print(f"sampling   {run.engine.description}{_why_own(run)}")
+    run.console.print(
+        f"algorithm  {settings_text(config)}, {config.supervision} supervision, {config.steps} steps of "
+        f"{config.prompts_per_step} x {config.group_size} = {config.prompts_per_step * config.group_size} completions"
+    )
+    if config.engine.micro_batch_tokens is None and run.policy.device.type == "cuda":
+        run.console.print(
+            f"memory     engine.micro_batch_tokens is {run.micro_batch_tokens}, by the free memory of this GPU"
+        )
+    for line in fallbacks(run.policy):
+        run.console.print(line)
+    for line in filter(None, [precision_warning(run.policy), *launcher_warnings(run.policy)]):
+        run.console.print(line, "yellow")
+    run.console.print(f"run        {folder}" + (f", resumed after {start} steps" if start else ""))
+
+
+def _why_own(run: Run) -> str:
+    """Why the library's own sampler was taken, as far as the machine tells."""
+    device = run.policy.device.type
+    if run.config.sampling.engine != "own":
+        return ""
+    if device == "cuda" and find_spec("vllm") is not None:
+        return ": sampling.engine=own"
+    return f": the device is {device}" if device != "cuda" else ": vLLM is not installed (pip install 'grpo_env[vllm]')"
+
+
+def settings_text(config: TrainConfig) -> str:
+    """The preset, and the settings of the loss, the advantages and the KL penalty that differ from it."""
+    values, preset = flatten(config.model_dump()), PRESETS.get(str(config.preset), {})
+    usual = {name: preset.get(name, FIELDS[name].default) for name in values}
+    changed = [name for name in values if name.partition(".")[0] in ALGORITHM and values[name] != usual[name]]
+    return f"{config.preset or 'default'} settings" + (f" except {', '.join(changed)}" if changed else "")
+
+
+def fallbacks(policy: Policy) -> Iterator[str]:
+    """Which fast paths this model does not support."""
+    lines = {
+        "has_separate_head": "loss       with the logits of all tokens at once: this model's head cannot be applied by "
+        "itself ({})",
+        "shares_prompts": "loss       each completion with its own copy of the prompt: this model cannot share it ({})",
+        "uses_varlen": "loss       attention with padding and masks, without variable-length flash attention ({})",
+    }
+    for name, line in lines.items():
+        if why := policy.refusals.get(name):
+            yield line.format(why)
+    if not is_supported(policy.model):
+        yield "layers     those of transformers: there are no faster ones for this model"
+
+
+def launcher_warnings(policy: Policy) -> Iterator[str]:
+    """What ``accelerate launch`` was asked for and is not done."""
+    accumulation = os.environ.get("ACCELERATE_GRADIENT_ACCUMULATION_STEPS", "1")
+    if accumulation not in ("1", "auto"):
+        yield (
+            f"ignored    ACCELERATE_GRADIENT_ACCUMULATION_STEPS={accumulation} has no effect: each step is divided by "
+            "engine.micro_batch_tokens, which does not change its gradient"
+        )
+    if policy.accelerator.num_processes == 1 and started_alone():
+        yield (
+            "warning    accelerate launch was asked for several processes, and started this one alone, as it does on "
+            "CPUs; start them with: torchrun --nproc_per_node N -m -- grpo_env train ..."
+        )
+
+
+def started_alone() -> bool:
+    """Whether ``accelerate launch --num_processes N`` started this process, for N > 1, and no other.
+
+    Its launcher for CPUs then sets the address of the first process, but neither rank nor number.
+    """
+    names = os.environ.keys()
+    return {"ACCELERATE_MIXED_PRECISION", "MASTER_ADDR"} <= names and "WORLD_SIZE" not in names
