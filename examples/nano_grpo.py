@@ -71,10 +71,10 @@ def steps_of(score, tokenizer, row, supervision):
 #
 #        r~ = (r - mean(R)) / std(R)        A[i, t] = sum of r~[i, j] over the steps j of row i that end at t or later
 def advantages_of(steps, group, length):
-    """(B, T) advantages, from the steps of every row. T is ``length``."""
+    """(B, T) advantages, from the steps of every row. T is ``length``. (In float32, 1.2 - mean(1.2) may not be 0.)"""
     advantages = torch.zeros(len(steps), length)
     for first in range(0, len(steps), group):
-        rewards = torch.tensor([reward for row in steps[first : first + group] for _, reward in row]).double()
+        rewards = torch.tensor([reward for row in steps[first:][:group] for _, reward in row], dtype=torch.float64)
         std = rewards.std().clamp(min=1e-6) if len(rewards) > 1 else 1.0
         for row in range(first, first + group):
             for end, reward in steps[row]:

@@ -70,6 +70,11 @@ def samples(nano: SimpleNamespace, task: Task) -> Samples:
     return Samples(problems, prompts, (ids, reads, mask), rows, scores)
 
 
+def test_a_group_of_equal_rewards_teaches_nothing(nano: SimpleNamespace) -> None:
+    assert nano.advantages_of([[(2, 1.2)]] * 6, 6, 3).abs().max() < 1e-8
+    assert nano.advantages_of([[(2, 1.2)]], 1, 3).abs().max() < 1e-8
+
+
 @dataclass
 class Update:
     """The optimizer of a step, and the number of updates."""

@@ -72,6 +72,21 @@ def step_tokens(decode: Decode, rollout: Rollout, steps: Sequence[StepScore]) ->
     return tokens
 
 
+def sampled_ends(decode: Decode, rollout: Rollout) -> list[int]:
+    """Number of characters of a completion's text that are complete after each of its sampled tokens.
+
+    The text of token t is ``text[ends[t - 1] : ends[t]]``, from 0 for the first one. In an episode, the text is that of
+    all turns.
+    """
+    if rollout.episode is None or rollout.spans is None:
+        return completion_ends(decode, rollout)
+    return [
+        turn.start + end
+        for (first, last), turn in zip(rollout.spans, rollout.episode.turns, strict=True)
+        for end in _ends(decode, rollout.ids[first:last], turn.text, turn.finish)
+    ]
+
+
 def completion_ends(decode: Decode, rollout: Rollout) -> list[int]:
     """``token_ends`` of the ids of one text; its end token adds no characters."""
     return _ends(decode, rollout.ids, rollout.text, rollout.finish)

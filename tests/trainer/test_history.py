@@ -273,6 +273,9 @@ def test_a_run_with_forks_trains_and_records_them(talk_file: Path, tmp_path: Pat
     assert any(row["forked_turns"] for row in samples)
     for row in samples:
         assert (row["forked_turns"] or []) == list(range(1, len(row["turns"])))
+        assert len(row["token_ids"]) == len(row["token_ends"]) == row["num_tokens"]
+        assert row["token_ends"] == sorted(row["token_ends"])
+        assert {turn["end"] for turn in row["turns"]} <= {*row["token_ends"]}
     (step,) = [row for row in metrics if row["kind"] == "train"]
     assert 0 < step["episodes/forked"] < 1 < step["episodes/sequences"]
     assert step["rollout_logprob_gap"] < 1e-5  # the loss sees the contexts that were sampled from

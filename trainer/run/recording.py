@@ -41,7 +41,9 @@ def start_recording(run: Run, start: int) -> None:
     tracker = start_tracker(run.config.tracker, run.folder.path, flatten(run.config.model_dump()), start)
     run.metrics = MetricsLogger(run.folder, run.console, tracker)
     config = run.config
-    run.samples = SampleFiles(run.folder, run.mixture.tasks, config.group_size, config.checkpoint.samples_gb)
+    run.samples = SampleFiles(
+        run.folder, run.mixture.tasks, config.group_size, config.checkpoint.samples_gb, run.policy.decode
+    )
     for sampler in run.samplers:
         weight = f", weight {sampler.weight:g}" if len(run.samplers) > 1 else ""
         task = sampler.task

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import compress
 from typing import Any
 
@@ -16,6 +17,7 @@ from grpo_env.taskfile.task import Task
 
 from ..engine.sampling.sampler import Rollout
 from ..shared_types import ScoredRollout
+from ..step_tokens import Decode, sampled_ends
 from .folder import SAMPLES, RunFiles, fsync, write_errors
 from .score_rows import score_rows
 
@@ -25,18 +27,20 @@ GIGABYTE = 10**9
 class SampleFiles:
     """The folder ``samples/`` of a run, with a file of score rows for each step.
 
-    A row also has ``step``; ``version``, the number of steps that the weights had learned when they sampled it; its
-    ``advantage``, or ``token_advantages`` (one for each sampled token) if they differ; in ``forked_turns`` the numbers,
-    from 0, of the turns of an episode that forked; and its example with all columns of the data. Once the files have
-    ``max_gb`` gigabytes, only the first group of a step is kept.
+    A row also has ``step``; ``version``, the number of steps that the weights had learned when they sampled it; the
+    sampled tokens in ``token_ids``, and in ``token_ends`` how many characters of ``text`` are complete after each of
+    them; its ``advantage``, or ``token_advantages`` (one for each sampled token) if they differ; in ``forked_turns``
+    the numbers, from 0, of the turns of an episode that forked; and its example with all columns of the data. Once the
+    files have ``max_gb`` gigabytes, only the first group of a step is kept.
     """
 
-    def __init__(self, run: RunFiles, tasks: Sequence[Task], group_size: int, max_gb: float) -> None:
+    def __init__(self, run: RunFiles, tasks: Sequence[Task], group_size: int, max_gb: float, decode: Decode) -> None:
         self._folder, self._group_size = run.path / SAMPLES, group_size
         self._tasks = {task.name: task for task in tasks}
         # One type for all steps, also of a mixture in which only some tasks have prompts that are text.
         self._text_prompts = any(task.spec.prompt.text is not None for task in tasks)
         self._max_bytes = max_gb * GIGABYTE
+        self._decode = _remembering(decode)
         self._bytes = sum(file.stat().st_size for file in run.sample_files())
 
     @property
@@ -66,6 +70,7 @@ class SampleFiles:
         import pyarrow as pa
 
         columns = [("step", pa.int64()), ("version", pa.int64()), ("token_advantages", pa.list_(pa.float32()))]
+        columns += [("token_ids", pa.list_(pa.int32())), ("token_ends", pa.list_(pa.int32()))]
         own = pa.schema([*columns, ("forked_turns", pa.list_(pa.int64())), (COLUMN, pa.string())])
         schema = arrow_schema(list(self._tasks.values()), text_prompts=self._text_prompts)
         return pa.unify_schemas([schema, own])
@@ -75,11 +80,19 @@ class SampleFiles:
         for number, (scored, row) in enumerate(zip(rollouts, rows, strict=True)):
             row |= {"step": step, "version": scored.version, COLUMN: pack(scored.example)}
             row["group"] = f"{step}/{row['group']}"
+            row["token_ids"] = list(compress(scored.rollout.ids, scored.rollout.sampled))
+            row["token_ends"] = sampled_ends(self._decode, scored.rollout)
             if number < len(advantages):
                 row |= _advantages(list(compress(advantages[number].tolist(), scored.rollout.sampled)))
             if scored.rollout.forks:
                 row["forked_turns"] = _forked_turns(scored.rollout)
             yield parquet_row(row, self._text_prompts)
+
+
+def _remembering(decode: Decode) -> Decode:
+    """``decode``, which decodes each single token once."""
+    piece = cache(lambda token: decode([token]))
+    return lambda ids: piece(ids[0]) if len(ids) == 1 else decode(ids)
 
 
 def _forked_turns(rollout: Rollout) -> list[int]:
