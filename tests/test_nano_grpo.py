@@ -22,7 +22,7 @@ from grpo_env.taskfile.task import Task
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import load_model, load_policy
 from grpo_env.trainer.engine.sampling.sampler import Rollout
-from grpo_env.trainer.rollout import ScoredRollout
+from grpo_env.trainer.shared_types import ScoredRollout
 
 from . import forked
 from .trainer.shortcuts import one_step

@@ -25,7 +25,6 @@ from grpo_env.trainer.batch import pack_batches
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.prefix_cache import Prefix, PrefixCache
-from grpo_env.trainer.engine.sampling.protocol import RolloutEngine
 from grpo_env.trainer.engine.sampling.sampler import Rollout
 from grpo_env.trainer.engine.sampling.vllm_server import VllmServers
 from grpo_env.trainer.episodes.conversation import check_conversation
