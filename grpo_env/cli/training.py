@@ -40,6 +40,8 @@ def train(
         Path | None, typer.Option("--resume", help="Resume the run in this folder; steps=+N for N more steps.")
     ] = None,
     verifiers: VerifierFiles = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Train nothing: print what the run takes on a GPU.")] = False,
+    gpu: Annotated[float, typer.Option("--gpu", min=1, help="With --plan: memory of the GPU in GB.")] = 24,
 ) -> None:
     """Train a model with GRPO on a task or a mixture of tasks.
 
@@ -68,6 +70,12 @@ def train(
         settings["model"] = model
     mixture = load_mixture(task, keys)
     quiet_libraries()
+    if plan:
+        from grpo_env.trainer.commands.plan import plan_lines
+
+        for line in plan_lines(mixture, gpu, settings):
+            typer.echo(line)
+        return
     from grpo_env.trainer import loop
 
     loop.train(mixture, run_dir=run_dir, **settings)
