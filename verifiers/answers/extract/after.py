@@ -19,9 +19,7 @@ from typing import NamedTuple
 
 from grpo_env.lazy_regex import lazy_compile
 
-from ..math.normal import normal
 from ..quantities.currencies import SIGNS
-from ..quantities.number import OverLimitError, read_number
 from .boxed import NOT_CLOSED, boxed
 from .hashes import hashes
 from .json_field import json_field
@@ -81,8 +79,6 @@ _FOREIGN = lazy_compile(rf"\b(?:{IS}|et|und|y)\b", re.IGNORECASE)
 _TAKEN_BACK_ABROAD = lazy_compile(
     rf"(?:\A|[.!?\n*])[\s$)\]}}*_\\]{{0,9}}(?:{TAKES_BACK})(?:,|\s?[.:!…—])", re.IGNORECASE
 )
-_FORM = lazy_compile(r"\s(?:as an?|in) (?:decimals?|fractions?|percent(?:age)?|simplest form)(?: form)?\Z")
-_DECIMALS = lazy_compile(r"\.(\d{2,})")
 _MOST = 20  # corrections that are looked at
 _CORRECTING = lazy_compile(
     rf"(?:\A|[.!?;:,(\n{_DASHES}])[\s$)\]}}*_\\]{{0,9}}(?:{_NO}|{_EXCLAMATION})|{_MISTAKEN}", re.IGNORECASE
@@ -164,9 +160,9 @@ def _alternative(text: str, end: int, answers: tuple[str, ...]) -> list[str]:
         return []
     value = _value(text, alternative.end(), answers)
     if alternative["and"]:
-        return [] if not value or _WORD.search(value) or _restates(value, answers) else [value]
+        return [] if not value or _WORD.search(value) else [value]
     if value:
-        return [] if _restates(value, answers) else [value]
+        return [value]
     return [""] if _NAME.match(text, alternative.end()) and not any(map(is_value, answers)) else []
 
 
@@ -208,29 +204,6 @@ def _value(text: str, start: int, answers: tuple[str, ...]) -> str:
     if value.endswith(")") and value.count("(") < value.count(")"):
         value = value[:-1]
     return value if value and is_answer(value, answers) else ""
-
-
-def _restates(value: str, answers: tuple[str, ...]) -> bool:
-    """Whether an alternative may be the same answer in another unit or rounded: "90 minutes or 1.5 hours"."""
-    try:
-        other = read_number(normal(_FORM.sub("", value)))
-        numbers = [read_number(normal(answer)) for answer in answers]
-    except OverLimitError:
-        return False
-    if other is None:
-        return False
-    if None in numbers:  # \sqrt2 or 1.414
-        return "." in value
-    decimals = len(match[1]) if (match := _DECIMALS.search(value)) else 0
-    return any(
-        number is not None
-        and (
-            number.value == other.value
-            or (number.unit and other.unit and number.unit != other.unit)
-            or (decimals and round(number.value, decimals) == other.value)
-        )
-        for number in numbers
-    )
 
 
 def with_later_answers(first: ExtractedAnswer, text: str, sources: Sequence[Source]) -> ExtractedAnswer:

@@ -59,41 +59,16 @@ PERCENT = ("%", 1)
 
 _RELATION = lazy_compile(r"[=<>]|\\(?:in|le|ge|ne)(?![a-z])")
 
-Reason: TypeAlias = Literal[
-    # correct
-    "the same text",
-    "the same number",
-    "the same number, one as a percentage",
-    "equal within rel_tol",
-    "equal when rounded to decimals",
-    "the same words",
-    "the same choice",
-    "the same elements",
-    "the same date",
-    "the same value",
-    "equal by algebra",
-    # wrong
-    "a different number",
-    "a different unit",
-    "a different date",
-    "a different value",
-    "different words",
-    "words where mathematics was expected",
-    "mathematics where words were expected",
-    "a different kind of answer",
-    "a different number of elements",
-    "different elements",
-    "several answers where one was expected",
-    "one answer where several were expected",
-    "a different name",
-    "not equal by algebra",
-    "not evaluated",
-    "several different answers",
-    "denied",
-    "hedged",
-    "a range",
-]
-
+Reason: TypeAlias = Literal[  # of right answers, then of wrong ones
+    "the same text", "the same number", "the same number, one as a percentage", "equal within rel_tol",
+    "equal when rounded to decimals", "the same words", "the same choice", "the same elements", "the same date",
+    "the same value", "equal by algebra",
+    "a different number", "a different unit", "a different date", "a different value", "different words",
+    "words where mathematics was expected", "mathematics where words were expected", "a different kind of answer",
+    "a different number of elements", "different elements", "several answers where one was expected",
+    "one answer where several were expected", "a different name", "not equal by algebra", "not evaluated",
+    "several different answers", "denied", "hedged", "a range",
+]  # fmt: skip
 
 Percent: TypeAlias = Literal["equal", "strict"]
 

@@ -130,16 +130,9 @@ _ARGUMENTS = {
     **dict.fromkeys((r"\sqrt", r"\vec", r"\dot", r"\ddot", r"\bar", r"\tilde", r"\hat"), 1),
 }
 _WRAPPERS = (
-    ("$$", "$$"),
-    ("$", "$"),
-    ("\\(", "\\)"),
-    ("\\[", "\\]"),
-    ("**", "**"),
-    ("__", "__"),
-    ("*", "*"),
-    ("`", "`"),
+    ("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"), ("**", "**"), ("__", "__"), ("*", "*"), ("`", "`"),
     ('"', '"'),
-)
+)  # fmt: skip
 _FIRST_OF_WRAPPERS = frozenset('$\\*_`"<{')
 _ENDINGS = ("p.m.", "a.m.", "..")  # where the period belongs to the answer
 _HTML = lazy_compile(r"<(b|i|u|em|strong|mark|code|p|span|div)>([^<>]*)</\1>", re.IGNORECASE)
