@@ -196,8 +196,9 @@ def with_oom_retry(policy: Policy, batch: Batch, work: Callable[[], T]) -> T:
             sharded = is_sharded(policy)
             if sharded or all(len(micro.prompts) == 1 for micro in batch.micro_batches):
                 size = "these engine.micro_batch_tokens" if sharded else "one completion"
+                lower = "fewer of them, " if sharded else ""
                 raise RunError(
-                    f"out of memory with {size} at a time; try engine.gradient_checkpointing=true, "
+                    f"out of memory with {size} at a time; try {lower}engine.gradient_checkpointing=true, "
                     "engine.precision=bf16 or a lower sampling.max_new_tokens"
                 ) from error
         # Outside the except block, whose exception keeps the tensors of the failed attempt alive.
