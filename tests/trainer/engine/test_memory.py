@@ -137,7 +137,7 @@ def test_sharded_weights_ask_for_smaller_micro_batches(
 ) -> None:
     """One process cannot halve its own: all make the same number of passes."""
     monkeypatch.setattr("grpo_env.trainer.update.is_sharded", lambda policy: True)
-    with pytest.raises(RunError, match="with these engine.micro_batch_tokens at a time; try fewer of them, engine.gr"):
+    with pytest.raises(RunError, match="micro_batch_tokens at a time; try fewer of them, engine"):
         updated(model_folder, make_task(), failing=(1,))
 
 
