@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Hashable
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,9 +25,7 @@ from grpo_env.trainer.batch import pack_batches
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.prefix_cache import Prefix, PrefixCache
-from grpo_env.trainer.engine.sampling.protocol import RolloutEngine
 from grpo_env.trainer.engine.sampling.sampler import Rollout
-from grpo_env.trainer.engine.sampling.transformers import TransformersEngine
 from grpo_env.trainer.engine.sampling.vllm_server import VllmServers
 from grpo_env.trainer.episodes.conversation import check_conversation
 from grpo_env.trainer.episodes.sampling import sample_episodes
@@ -183,17 +181,11 @@ def test_keys_are_kept_between_turns_and_not_between_updates(talker: Policy, mon
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["transformers", "vllm"])
-def test_other_engines_play_the_same_episodes(talker: Policy, model_folder: Path, kind: str) -> None:
+def test_vllm_servers_play_the_same_episodes(talker: Policy, model_folder: Path) -> None:
     rows = examples(3, turns=3)
     expected = play(talker, a_task(), rows, size=1, temperature=0.0)
     assert max(len(row.spans) for row in expected) > 1
-    with ExitStack() as stack:
-        engine: RolloutEngine = TransformersEngine()
-        if kind == "vllm":
-            server = stack.enter_context(closing(FakeVllm(model_folder)))
-            engine = VllmServers([server.url], None)
-        stack.enter_context(closing(engine))
+    with closing(FakeVllm(model_folder)) as server, closing(VllmServers([server.url], None)) as engine:
         engine.start(talker)
         assert play(replace(talker, rollout_engine=engine), a_task(), rows, size=1, temperature=0.0) == expected
 
