@@ -25,8 +25,8 @@ from grpo_env.taskfile.task import Task
 from ..config import TrainConfig
 from ..engine.sampling.sampler import Rollout
 from ..group_scoring import metric_value, scores_of
-from ..rollout import ScoredRollout, group_seeds, make_prompts
-from ..shared_types import Prompt
+from ..rollout import group_seeds, make_prompts
+from ..shared_types import Prompt, ScoredRollout
 
 KEY = "OPENAI_API_KEY"
 # The settings of training that apply to such a model.
