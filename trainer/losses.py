@@ -20,7 +20,7 @@ from .config import Aggregation, ImportanceLevel, KLEstimator, LossConfig, Surro
 from .custom import check_finite, tensor_of
 
 MAX_LOG_RATIO = 20.0
-"""Nats between reference and policy above which k3 grows no further (verl bounds them there too, TRL#3015)."""
+"""Nats between two probabilities of a token above which ratios and k3 grow no further, as in verl; see TRL#3015."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def importance_ratio(logp: Tensor, old_logp: Tensor, completion_mask: Tensor, le
         masked = log_ratio.detach().where(completion_mask, 0.0)
         mean = masked.sum(1, keepdim=True) / completion_mask.sum(1, keepdim=True).clamp(min=1)
         log_ratio = mean + logp - logp.detach()
-    return log_ratio.exp()
+    return log_ratio.clamp(max=MAX_LOG_RATIO).exp()
 
 
 def tis_weight(old_logp: Tensor, sampler_logp: Tensor, cap: float) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Hashable
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -181,13 +181,11 @@ def test_keys_are_kept_between_turns_and_not_between_updates(talker: Policy, mon
 
 
 @pytest.mark.slow
-def test_vllm_plays_the_same_episodes(talker: Policy, model_folder: Path) -> None:
+def test_vllm_servers_play_the_same_episodes(talker: Policy, model_folder: Path) -> None:
     rows = examples(3, turns=3)
     expected = play(talker, a_task(), rows, size=1, temperature=0.0)
     assert max(len(row.spans) for row in expected) > 1
-    with ExitStack() as stack:
-        server = stack.enter_context(closing(FakeVllm(model_folder)))
-        engine = stack.enter_context(closing(VllmServers([server.url], None)))
+    with closing(FakeVllm(model_folder)) as server, closing(VllmServers([server.url], None)) as engine:
         engine.start(talker)
         assert play(replace(talker, rollout_engine=engine), a_task(), rows, size=1, temperature=0.0) == expected
 

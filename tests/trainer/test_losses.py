@@ -50,6 +50,15 @@ def surrogate(ratios: list[float], advantage: float, **bounds: float) -> tuple[l
     return (-loss).tolist(), (logp.grad != 0).tolist(), cut.tolist()
 
 
+def test_a_ratio_beyond_float32_is_no_nan_where_the_advantage_is_0() -> None:
+    """exp(100) is infinite in float32, and infinity times 0 is not a number."""
+    logp = torch.tensor([[-1.0, -1.0]], requires_grad=True)
+    inputs = inputs_of(logp, torch.full((1, 2), -101.0), torch.tensor([[0.0, -1.0]]))
+    loss = loss_function(LossConfig(**BOUNDS))(inputs)
+    assert loss.tolist()[0] == pytest.approx([0.0, math.exp(20)])
+    assert torch.autograd.grad(loss.sum(), logp)[0].isfinite().all()
+
+
 def test_clipped_surrogate_worked_example() -> None:
     values, flows, _ = surrogate([1.3, 1.05, 0.7], 1.3416)
     assert values == pytest.approx([1.6099, 1.4087, 0.9391], abs=1e-4)
