@@ -237,4 +237,4 @@ def _cache_bytes(text: Any, itemsize: int) -> float:
     """Of keys and values at one position, in all layers; an upper bound where layers store less."""
     heads = getattr(text, "num_key_value_heads", None) or text.num_attention_heads
     size = getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
-    return 2.0 * text.num_hidden_layers * heads * size * itemsize
+    return float(2 * text.num_hidden_layers * heads * size * itemsize)

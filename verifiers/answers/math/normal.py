@@ -231,7 +231,7 @@ _COMMANDS = (
     ("\\$", _ESCAPED_SIGN, r"\1"),
     ("\\&", _ESCAPED_SIGN, r"\1"),
 )
-_ALL = (
+_ALL: tuple[tuple[str, re.Pattern[str], Replacement], ...] = (
     ("C", _COMBINATIONS, _binomial),
     ("\\\\[", _ROW_SPACE, r"\\\\"),
     ("rt{", _NO_BACKSLASH, lambda match: "\\" + match[0]),
