@@ -34,6 +34,7 @@ _SUM = lazy_compile(rf"[\d)}}!%]\s*[-+]{_OPERAND}")
 _CLOSED_FORM = lazy_compile(r"\\binom\s*\{\d+\}\s*\{\d+\}|\d+\s*!|\\sqrt\s*(?:\[\d+\])?\{\d+\}")
 # Where the gold answer is such a product or power, so are powers: 2 \cdot 2^{9} for 2^{10}, not for 1024.
 _POWER_FORM = lazy_compile(rf"{_CLOSED_FORM.pattern}|\d+\s*\^\s*(?:\{{-?\d+\}}|\d)")
+_SIGNED_FRACTION = lazy_compile(r"[-+]\s*(?:\\left)?\(\s*\d+\s*/\s*\d+\s*(?:\\right)?\)")  # -(1/2) is -1/2
 _CALCULATION = lazy_compile(
     rf"[\d)}}!%]\s*(?:[-+*/]|\\times|\\cdot|\\div){_OPERAND}"
     r"|[\d)}!%]\s*\(\s*[-+]?[\d.(]|[)!%]\s*\d"  # products without a sign: 2(9), 24 % 50
@@ -75,6 +76,8 @@ def unevaluated(gold: ParsedAnswer, answer: ParsedAnswer) -> bool:
         if _OPERATION.search(formula.text) and not gold_has_operation:
             return True
         products = closed_form.sub("C", formula.text)
+        if _SIGNED_FRACTION.fullmatch(formula.text):
+            continue
         is_calculation = (_SUM.search(formula.text) or _CALCULATION.search(products)) and not gold_is_calculation
         if is_calculation and (not golds or _PLAIN_CALCULATION.fullmatch(formula.text)):
             return True
