@@ -7,7 +7,7 @@
 #
 # The last line is for a machine without a GPU. All arguments go to `grpo_env train`. To resume a run, pass --resume RUN
 # instead of the task, on any number of processes. docs/scaling.md describes what they exchange, and sharded weights
-# (FSDP2, DeepSpeed).
+# (FSDP2).
 set -euo pipefail
 
 processes=${PROCESSES:-$(nvidia-smi --list-gpus | wc -l)}

@@ -30,6 +30,7 @@ from .quantities.unit_names import NUMBER_WORDS
 from .quantities.units import factor_at_start, measure_at_start
 
 PERCENT = (("%", 1),)
+_COMMENT = lazy_compile(r"(?<!\\)%")  # of LaTeX, in which a number may hide
 MAX_LENGTH = 400  # characters of a statement
 
 _NUMBER = lazy_compile(
@@ -92,7 +93,7 @@ def only_quantity(text: str) -> str | None:
     matches = list(_NUMBER.finditer(text))[:2]
     if len(matches) != 1 or any(character.isdigit() for character in _NUMBER.sub("", text)):
         return None
-    if _OTHER_QUANTITY.search(text):
+    if _OTHER_QUANTITY.search(text) or _COMMENT.search(text[: matches[-1].start()]):
         return None
     behind = text[matches[-1].end() :]
     factor, unit = factor_at_start(behind.lstrip()), measure_at_start(normal(behind[:60]))

@@ -3,7 +3,7 @@
 States hold one row per token, without batch or sequence dimensions; the caller's ``attention_fn`` decides which tokens
 see each other. Linear layers are the model's own modules, so adapters apply.
 
-With transformers' layers, the loss keeps 1.21 times the memory for its gradient, and sampling takes 1.11 times the
+With transformers' layers, the loss keeps 1.21 times the memory for its gradient, and sampling takes 1.12 times the
 processor time (the bundled model on a CPU: ``python benchmarks/fast_paths.py``).
 """
 
