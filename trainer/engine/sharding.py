@@ -18,7 +18,6 @@ from accelerate.utils import FullyShardedDataParallelPlugin, parse_flag_from_env
 from torch import Tensor
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
-from torch.nn.utils import clip_grad_norm_
 from torch.utils._pytree import tree_map_only
 from transformers.modeling_layers import GradientCheckpointingLayer
 
@@ -157,7 +156,7 @@ def optimizer_step(policy: Policy, optimizer: torch.optim.Optimizer, max_norm: f
         weight.grad = torch.zeros_like(weight) if weight.grad is None else weight.grad
     if policy.accelerator.num_processes > 1 and not is_sharded(policy):
         sum_gradients(policy, weights)
-    norm = float(_full_tensors(clip_grad_norm_(weights, max_norm)))
+    norm = float(_full_tensors(policy.accelerator.clip_grad_norm_(weights, max_norm)))
     if math.isfinite(norm):
         optimizer.step()
     optimizer.zero_grad()
