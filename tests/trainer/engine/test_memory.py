@@ -132,15 +132,6 @@ def test_out_of_memory_halves_the_micro_batches_and_nothing_else(model_folder: P
         updated(model_folder, task, failing=range(100))
 
 
-def test_sharded_weights_ask_for_smaller_micro_batches(
-    model_folder: Path, make_task, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One process cannot halve its own: all make the same number of passes."""
-    monkeypatch.setattr("grpo_env.trainer.update.is_sharded", lambda policy: True)
-    with pytest.raises(RunError, match="micro_batch_tokens at a time; try fewer of them, engine"):
-        updated(model_folder, make_task(), failing=(1,))
-
-
 def test_a_single_row_beyond_the_budget_does_not_raise_it(policy: Policy) -> None:
     """Of 2100: three rows of 100 + 3 x 600 positions, and alone one of 3000 + 2000; two of the three: 100 + 2 x 600."""
 
