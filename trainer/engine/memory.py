@@ -102,36 +102,38 @@ def position_bytes(model: Any, autocast: torch.dtype | None, recomputes: bool, s
     model whose head is not separate stores all logits. Attention is counted as flash attention keeps it; a soft cap
     (Gemma 2) or sinks (gpt-oss) keep the weights of all pairs of positions besides.
     """
-    text = model.get_text_config(decoder=True)
-    short, long = (_kept(model, autocast, length) for length in LENGTHS)
-    stored = (long - short) / (LENGTHS[1] - LENGTHS[0])
+    text, stored = model.get_text_config(decoder=True), _stored_bytes(model, autocast)
     if recomputes:
         stored = 4 * text.num_hidden_layers * text.hidden_size + stored / text.num_hidden_layers
     return stored + (0 if separate_head else text.vocab_size * LOGIT_BYTES)
 
 
-def _kept(model_config: Any, autocast: torch.dtype | None, length: int) -> int:
-    """Bytes that autograd keeps of a row of this length, counted once for each piece of memory, without weights."""
+def _stored_bytes(model_config: Any, autocast: torch.dtype | None) -> float:
+    """Bytes a position that autograd keeps, without the weights and without what does not grow with the length."""
     with FakeTensorMode(allow_non_fake_inputs=True):
         model, scale = _fake_model(model_config, autocast)
-        weights = {weight.untyped_storage()._cdata for weight in model.parameters()}
-        kept: dict[int, int] = {}
+        with torch.autocast("cpu", autocast, enabled=autocast is not None):
+            short, long = (_kept(model, length) for length in LENGTHS)
+    return scale * (long - short) / (LENGTHS[1] - LENGTHS[0])
 
-        def keep(tensor: Tensor) -> Tensor:
-            storage = tensor.untyped_storage()
-            if storage._cdata not in weights:
-                kept[storage._cdata] = storage.nbytes()
-                alive.append(storage)  # or its address would be used again
-            return tensor
 
-        alive: list[torch.UntypedStorage] = []
-        inputs: dict[str, Any] = {"input_ids": torch.zeros(1, length, dtype=torch.long)}
-        if model.config._attn_implementation == NAME:
-            inputs |= {"layout": _AnyLayout(), "attention_mask": torch.ones(1, 1, 1, 1, dtype=torch.bool)}
-        computing = torch.autocast("cpu", autocast, enabled=autocast is not None)
-        with saved_tensors_hooks(keep, lambda tensor: tensor), computing:
-            model.get_decoder()(use_cache=False, **inputs)
-        return scale * sum(kept.values())
+def _kept(model: Any, length: int) -> int:
+    """Bytes that autograd keeps of a row of this length, counted once for each piece of memory, without weights."""
+    weights = {weight.untyped_storage()._cdata for weight in model.parameters()}
+    kept: dict[int, torch.UntypedStorage] = {}  # held, or its address would be used again
+
+    def keep(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        if storage._cdata not in weights:
+            kept[storage._cdata] = storage
+        return tensor
+
+    inputs: dict[str, Any] = {"input_ids": torch.zeros(1, length, dtype=torch.long)}
+    if model.config._attn_implementation == NAME:
+        inputs |= {"layout": _AnyLayout(), "attention_mask": torch.ones(1, 1, 1, 1, dtype=torch.bool)}
+    with saved_tensors_hooks(keep, lambda tensor: tensor):
+        model.get_decoder()(use_cache=False, **inputs)
+    return sum(storage.nbytes() for storage in kept.values())
 
 
 def _fake_model(model_config: Any, autocast: torch.dtype | None) -> tuple[Any, int]:
@@ -174,35 +176,33 @@ class MemoryPlan:
         return self.tokens > 0 and sum(self.held.values()) + sum(self.sampling.values()) <= self.capacity
 
 
-def plan_memory(config: TrainConfig, capacity: float, prompt_tokens: int, *, bf16: bool = True) -> MemoryPlan:
-    """What a run of these settings takes on one GPU of ``capacity`` bytes, from the model's config alone.
+def plan_memory(config: TrainConfig, capacity: float, prompt_tokens: int) -> MemoryPlan:
+    """What a run of these settings takes in bfloat16 on one GPU of ``capacity`` bytes, from the model's config alone.
 
     ``prompt_tokens`` is the length of the longest prompt. Raises ``UsageError`` if the config cannot be loaded.
     """
     model_config = load_model_config(config.model)
-    text = model_config.get_text_config(decoder=True)
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(model_config)
-    head = model.get_output_embeddings()
+    head, rank = model.get_output_embeddings(), config.lora.rank
     linear = [layer for layer in model.modules() if type(layer) is torch.nn.Linear and layer is not head]
     count, inner = count_weights(model.parameters()), sum(layer.weight.numel() for layer in linear)
-    rank = config.lora.rank
     trained = rank * sum(sum(layer.weight.shape) for layer in linear) if rank else count
-    held = {"weights": _weight_bytes(config, count, inner, bf16), "moments": trained * _moment_bytes(config)}
-    if rank:
+    held = {"weights": 4.0 * count, "moments": trained * (OPTIMIZER_BYTES[config.optimizer.name] - 4.0)}
+    if rank:  # below an adapter, the model's own bfloat16, or 4 bits in linear layers
+        held["weights"] = 2.0 * (count - inner) + (NF4_BYTES if config.lora.quantize else 2.0) * inner
         held["adapter"] = 4.0 * trained
     if config.kl.coef:
         held["reference"] = 4.0 * trained
-    rows = config.prompts_per_step * config.group_size
-    positions = rows * config.sampling.max_new_tokens + config.prompts_per_step * prompt_tokens
-    cached = positions * _cache_bytes(text, 2 if bf16 else 4)
-    own_cache = {"keys and values": cached, "rounded weights": 2.0 * trained if bf16 else 0.0}
-    vllm = {"vLLM (sampling.gpu_memory_fraction)": config.sampling.gpu_memory_fraction * capacity}
-    update = {"gradients": 4.0 * trained, "logits": float(CUDA_CHUNK * LOGIT_BYTES)}
-    if bf16:
-        update["rounded weights"] = 2.0 * trained
-    per_position = position_bytes(model_config, torch.bfloat16 if bf16 else None, config.engine.gradient_checkpointing)
-    sampling = vllm if config.sampling.engine == "vllm" and not config.sampling.urls else own_cache
+    rounded = {"rounded weights": 2.0 * trained}
+    update = {"gradients": 4.0 * trained, "logits": float(CUDA_CHUNK * LOGIT_BYTES), **rounded}
+    if config.sampling.engine == "vllm" and not config.sampling.urls:
+        sampling = {"vLLM (sampling.gpu_memory_fraction)": config.sampling.gpu_memory_fraction * capacity}
+    else:
+        rows = config.prompts_per_step * config.group_size
+        positions = rows * config.sampling.max_new_tokens + config.prompts_per_step * prompt_tokens
+        sampling = {"keys and values": positions * _cache_bytes(model_config), **rounded}
+    per_position = position_bytes(model_config, torch.bfloat16, config.engine.gradient_checkpointing)
     return MemoryPlan(count, trained, held, update, sampling, per_position, capacity)
 
 
@@ -222,19 +222,9 @@ def load_model_config(name: str) -> Any:
         ) from error
 
 
-def _weight_bytes(config: TrainConfig, count: int, inner: int, bf16: bool) -> float:
-    """Of all weights: float32 where they are trained, else the model's own bfloat16, or 4 bits in linear layers."""
-    if not config.lora.rank or not bf16:
-        return 4.0 * count
-    return 2.0 * (count - inner) + (NF4_BYTES if config.lora.quantize else 2.0) * inner
-
-
-def _moment_bytes(config: TrainConfig) -> float:
-    return OPTIMIZER_BYTES[config.optimizer.name] - 4.0
-
-
-def _cache_bytes(text: Any, itemsize: int) -> float:
-    """Of keys and values at one position, in all layers; an upper bound where layers store less."""
+def _cache_bytes(model_config: Any) -> float:
+    """Of keys and values at one position in bfloat16, in all layers; an upper bound where layers store less."""
+    text = model_config.get_text_config(decoder=True)
     heads = getattr(text, "num_key_value_heads", None) or text.num_attention_heads
     size = getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
-    return float(2 * text.num_hidden_layers * heads * size * itemsize)
+    return float(2 * text.num_hidden_layers * heads * size * 2)
