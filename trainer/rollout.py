@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from accelerate import Accelerator
 from accelerate.utils import gather_object
 
-from grpo_env.core import Example, Group
+from grpo_env.core import Example, Group, Score
 from grpo_env.environments.episode import EnvironmentClass
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
@@ -176,12 +176,18 @@ def score_rollouts(policy: Policy, sampled: SampledGroups, version: int = 0) -> 
     finally:
         sampled.scorer.stop()
     scored = [
-        ScoredRollout(example, rollout, score, metric_value(score, task.metric), task.name, task.metric, version)
-        for number, (task, _, example) in enumerate(sampled.prompts)
+        with_score(prompt, rollout, score, version)
+        for number, prompt in enumerate(sampled.prompts)
         for rollout, score in zip(sampled.rollouts[number], scores[number], strict=True)
     ]
     gathered: list[ScoredRollout] = gather_object(scored)
     return gathered
+
+
+def with_score(prompt: Prompt, rollout: Rollout, score: Score, version: int = 0) -> ScoredRollout:
+    """A completion of a prompt with its score, and the value of its task's metric in that."""
+    task, metric = prompt.task, prompt.task.metric
+    return ScoredRollout(prompt.example, rollout, score, metric_value(score, metric), task.name, metric, version)
 
 
 def group_seeds(prompts: Sequence[Prompt], seed: str) -> list[str]:

@@ -24,8 +24,8 @@ from grpo_env.taskfile.task import Task
 
 from ..config import TrainConfig
 from ..engine.sampling.sampler import Rollout
-from ..group_scoring import metric_value, scores_of
-from ..rollout import group_seeds, make_prompts
+from ..group_scoring import scores_of
+from ..rollout import group_seeds, make_prompts, with_score
 from ..shared_types import Prompt, ScoredRollout
 
 KEY = "OPENAI_API_KEY"
@@ -175,5 +175,4 @@ def _scored(prompts: Sequence[Prompt], rows: Sequence[Rollout], size: int) -> It
     ]
     scores = [score for group in scores_of(prompts[0].verifier, groups) for score in group]
     for place, (row, score) in enumerate(zip(rows, scores, strict=True)):
-        task, _, example = prompts[place // size]
-        yield ScoredRollout(example, row, score, metric_value(score, task.metric), task.name, task.metric)
+        yield with_score(prompts[place // size], row, score)

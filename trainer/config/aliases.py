@@ -32,8 +32,6 @@ ALIASES: dict[str, str | tuple[str, ...]] = {
     "loss_agg_mode": "loss.aggregation",
     "importance_sampling_level": "loss.importance_level",
     "entropy_coeff": "loss.entropy_coef",
-    "use_transformers_continuous_batching": "sampling.engine",
-    "use_transformers_paged": "sampling.engine",
     "use_vllm": "sampling.engine",
     "vllm_mode": "sampling.engine",
     "vllm_server_base_url": "sampling.url",

@@ -11,6 +11,7 @@ from accelerate import Accelerator
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.engine.cache import only_attends
 from grpo_env.trainer.engine.decoder import Decoder, FusedDecoder
 from grpo_env.trainer.engine.fast import layers
 from grpo_env.trainer.engine.fast.attention import install_attention
@@ -55,6 +56,7 @@ def full_logits(policy: Policy, pieces: list[Piece]) -> torch.Tensor:
 def test_shared_prompts_give_the_plain_logits_and_gradient(family: str) -> None:
     """In float32 to five digits; most families compute some of their layers in float32 whatever their weights."""
     policy = tiny(family)
+    assert only_attends(policy.model) == (family not in HYBRID)
     weight = torch.randn(*MASK.shape, 64, generator=torch.Generator().manual_seed(1))
     results = []
     for fast in (False, True):
