@@ -5,7 +5,7 @@
     grpo_env score examples/step_labels.yaml runs/steps/eval.jsonl --out runs/steps/scores.jsonl --workers 1
     python examples/process_reward_model.py agree runs/steps/scores.jsonl
     grpo_env train arithmetic supervision=process steps=30 \\
-        'verifiers.equations={use: process_reward_model, model: runs/prm, process: 1.0}'
+        'verifiers.equations={use: process_reward_model, model: runs/prm, weight: 0.0, process: 1.0}'
 
 A file of labels has one solution a line: ``question``, ``steps`` (texts), ``labels`` (one number for each, above 0 is
 good) and ``completion``, the steps as one text. ``label`` makes two from the bundled model's own solutions, ``convert``

@@ -362,11 +362,10 @@ class Verifier(ABC):
     """Scores one completion of one example. Subclasses are frozen dataclasses, pure and picklable.
 
     A subclass's fields are its YAML options. A field called ``format`` receives the task's format unless the YAML
-    sets it. ``cases`` are its documentation and its first test. ``gives_steps`` says whether it scores single steps.
+    sets it. ``cases`` are its documentation and its first test.
     """
 
     cases: ClassVar[tuple[Case, ...]] = ()
-    gives_steps: ClassVar[bool] = False
     reads_turns: ClassVar[bool] = False
     """Whether it reads ``Completion.turns`` itself; others see the last turn of an episode as the whole text."""
     late_status: ClassVar[Status] = "timeout"

@@ -66,6 +66,8 @@ BUILT_IN: dict[str, str] = {
     "appeal": "grpo_env.verifiers.compose:Appeal",
     "clip": "grpo_env.verifiers.compose:Clip",
 }
+# Those whose scores have steps. Of verifiers that are not built in, the scores tell.
+SCORE_STEPS = frozenset({"equation_steps", "labelled_steps", "process_reward_model", "tool_calls"})
 
 _registered: dict[str, type[Verifier]] = {}
 _homes: dict[str, str] = {}  # FILE.py:Class of those that a file registers
@@ -107,6 +109,12 @@ def find(name: str) -> type[Verifier]:
     raise UsageError(
         f"unknown verifier {name!r}; {nearest(name, names())} (load your own verifiers with --verifiers FILE)"
     )
+
+
+def may_score_steps(cls: type[Verifier]) -> bool:
+    """Whether scores of a verifier may have steps: not those of a built-in one that scores whole texts."""
+    name = next((name for name, at in BUILT_IN.items() if at == f"{cls.__module__}:{cls.__qualname__}"), None)
+    return name is None or name in SCORE_STEPS
 
 
 def load_file(file: Path) -> list[str]:

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, get_args
 
-from grpo_env.core import Case, Completion, Example, Group, Score, StepScore, Verifier, is_left_out
+from grpo_env.core import Case, Completion, Example, Group, Score, StepScore, is_left_out
 from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
-from .parts import Composite, Part, Unweighted, check_bounds, clip, composite_score, unscored_composite
+from .parts import Composite, Part, Unweighted, check_bounds, composite_score, unscored_composite
 
+WHOLE_TEXT = "the whole text"
 NO_PART = "no part is for this row (when); add one that is, or leave such rows out with dataset.filter"
 
 
@@ -24,8 +25,8 @@ NO_PART = "no part is for this row (when); add one that is, or leave such rows o
 class WeightedSum(Composite):
     """The sum of each part's value times its weight. Parts with weight 0 are scored and reported, but not added.
 
-    Step scores are the steps of the parts times their ``process`` weight. Parts with a process weight that do not
-    score steps (accuracy, a format) are added up into one last step that spans the whole text, in an episode its last
+    Step scores are the steps of the parts times their ``process`` weight. Values of parts without steps (accuracy, a
+    format) are added up, times the same weight, into one last step that spans the whole text, in an episode its last
     turn.
     """
 
@@ -46,29 +47,35 @@ class WeightedSum(Composite):
         missing = next((score for score in scores if not score.scored and (score.weight or score.process)), None)
         if missing is not None:
             return unscored_composite(missing, scores)
-        value = sum(score.weight * (score.value or 0.0) for score in scores if score.weight)
+        value = self.bounded(sum(score.weight * (score.value or 0.0) for score in scores if score.weight))
         try:
             return composite_score(value, scores, steps=self._steps(scores, completion))
         except ValueError as overflow:
             return Score(None, "error", explanation=str(overflow), parts=scores)
 
+    def bounded(self, value: float) -> float:
+        """The sum of the parts, or of those without steps, as it counts."""
+        return value
+
     def _steps(self, scores: tuple[Score, ...], completion: Completion) -> tuple[StepScore, ...]:
-        steps, outcomes = [], []
-        for part, score in zip(self.parts, scores, strict=True):
-            if score.process and _scores_steps(part):
-                steps += _named_steps(score, score.process)
-            elif score.process:
-                outcomes.append((part.name, score.process * (score.value or 0.0)))
+        counted = [score for score in scores if score.process]
+        steps = [step for score in counted for step in _named_steps(score, score.process)]
+        outcomes = [score for score in counted if not score.steps]
         if outcomes:
-            names = ", ".join(name for name, _ in outcomes)
-            steps.append(_whole_text(completion, sum(value for _, value in outcomes), names))
+            value = self.bounded(sum(score.process * (score.value or 0.0) for score in outcomes))
+            start = completion.turns[-1].start if completion.turns else 0
+            names = ", ".join(score.name for score in outcomes)
+            steps.append(StepScore(start, len(completion.text), value, f"{names}: {WHOLE_TEXT}"))
         return tuple(sorted(steps, key=lambda step: (step.end, step.start)))
 
 
 @verifier("clip")
 @dataclass(frozen=True)
 class Clip(WeightedSum):
-    """The weighted sum of its parts, clipped to ``[low, high]``. Step scores are not clipped."""
+    """The weighted sum of its parts, clipped to ``[low, high]``, as is the last step, of the parts without steps.
+
+    Other step scores are not clipped.
+    """
 
     low: float = -1.0
     """The lowest value."""
@@ -85,27 +92,19 @@ class Clip(WeightedSum):
         super().__post_init__()
         check_bounds("clip", (self.low, self.high))
 
-    def combine(self, scores: tuple[Score, ...], completion: Completion) -> Score:
-        return clip(super().combine(scores, completion), (self.low, self.high))
+    def bounded(self, value: float) -> float:
+        return min(max(value, self.low), self.high)
 
 
 @dataclass(frozen=True)
 class Selection(Unweighted):
     """A composite that has the value, the rule and the steps of one of its parts, which decides."""
 
-    def select(self, decider: int, scores: tuple[Score, ...], completion: Completion, explanation: str = "") -> Score:
-        """The score if the part at ``decider`` decides.
-
-        If other parts score steps and that part does not, its value is that of one step that spans the whole text.
-        """
+    def select(self, decider: int, scores: tuple[Score, ...], explanation: str = "") -> Score:
+        """The score if the part at ``decider`` decides."""
         score = scores[decider]
         assert score.value is not None
-        steps: tuple[StepScore, ...] = ()
-        if _scores_steps(self.parts[decider]):
-            steps = tuple(_named_steps(score))
-        elif any(map(_scores_steps, self.parts)):
-            steps = (_whole_text(completion, score.value, score.name),)
-        return composite_score(score.value, scores, explanation, steps, score.rule)
+        return composite_score(score.value, scores, explanation, tuple(_named_steps(score)), score.rule)
 
 
 @verifier("any_of")
@@ -129,7 +128,7 @@ class AnyOf(Selection):
         missing = next((score for score in scores if not score.scored), None)
         if missing is not None and max(values) < 1:
             return unscored_composite(missing, scores)
-        return self.select(values.index(max(values)), scores, completion)
+        return self.select(values.index(max(values)), scores)
 
 
 @verifier("all_of")
@@ -151,7 +150,7 @@ class AllOf(Selection):
         missing = next((score for score in scores if not score.scored), None)
         if missing is not None and min(values) > 0:
             return unscored_composite(missing, scores)
-        return self.select(values.index(min(values)), scores, completion)
+        return self.select(values.index(min(values)), scores)
 
 
 @verifier("first_of")
@@ -213,7 +212,7 @@ class FirstOf(Selection):
         if number is None:
             return unscored_composite(scores[-1], scores)
         decider = scores[number]
-        total = self.select(number, scores, completion, f"{decider.name}: {decider.explanation}")
+        total = self.select(number, scores, f"{decider.name}: {decider.explanation}")
         return replace(total, status=decider.status, answer=decider.answer, gold=decider.gold)
 
 
@@ -293,7 +292,7 @@ class Appeal(Selection):
             return unscored_composite(first if first.value is None else second, scores)
         number = 1 if second.value is not None and second.value > first.value else 0
         decider = scores[number]
-        total = self.select(number, scores, completion, f"{decider.name}: {decider.explanation}")
+        total = self.select(number, scores, f"{decider.name}: {decider.explanation}")
         return replace(
             total, status=decider.status, answer=first.answer or second.answer, gold=first.gold or second.gold
         )
@@ -322,29 +321,9 @@ def _decided(decider: str) -> Score:
     return Score(None, "not_applicable", explanation=f"not run: {decider} decided")
 
 
-def gives_steps(verifier: Verifier) -> bool:
-    """Whether a verifier scores steps: its class has ``gives_steps`` set, or its parts give it steps."""
-    if isinstance(verifier, Selection):
-        return any(map(_scores_steps, verifier.parts))
-    if isinstance(verifier, Composite):
-        return any(part.process != 0 for part in verifier.parts)
-    return verifier.gives_steps
-
-
-def _scores_steps(part: Part) -> bool:
-    """Whether the scores of a part have steps; judged after each turn, all do."""
-    return part.on != "last" or gives_steps(part.verifier)
-
-
 def _named_steps(score: Score, weight: float = 1.0) -> list[StepScore]:
     """The steps of a part times a weight, with its name in their explanations."""
     return [
         replace(step, value=weight * step.value, explanation=f"{score.name}: {step.explanation}")
         for step in score.steps
     ]
-
-
-def _whole_text(completion: Completion, value: float, names: str) -> StepScore:
-    """A step that spans the whole text, in an episode its last turn, for the value of parts that score no steps."""
-    start = completion.turns[-1].start if completion.turns else 0
-    return StepScore(start, len(completion.text), value, f"{names}: the whole text")

@@ -247,8 +247,6 @@ class ProcessRewardModel(ModelVerifier):
     reduce: Literal["min", "mean", "last", "product"] = "min"
     """How the values of the steps are combined."""
 
-    gives_steps: ClassVar[bool] = True
-
     def __post_init__(self) -> None:
         super().__post_init__()
         check_segments(self.segments, self.separator)

@@ -34,7 +34,8 @@ from .schedule import Schedule, number_at
 class Part:
     """A verifier in a composite.
 
-    ``weight`` is the factor of its value in the total, ``process`` that of its steps in the step scores. ``when``
+    ``weight`` is the factor of its value in the total, ``process`` that of its steps in the step scores, ``None`` for
+    the same, also where a row or the training step decides on it. ``when``
     names a sibling (a gate) whose value must be above 0; otherwise this part scores 0 and is not run, or is left out
     with a gate that a row leaves out. ``statuses`` replaces the value 0 of a completion with status ``no_answer``,
     ``over_limit`` or ``timeout``; ``clip`` bounds the value. ``deadline`` replaces the verifier's ``default_deadline``.
@@ -47,7 +48,7 @@ class Part:
     name: str
     verifier: Verifier
     weight: float | Schedule = 1.0
-    process: float | Schedule = 0.0
+    process: float | Schedule | None = None
     when: str | None = None
     clip: tuple[float, float] | None = None
     statuses: Mapping[str, float] = field(default_factory=dict)
@@ -78,11 +79,17 @@ class Part:
     @property
     def counts(self) -> bool:
         """Whether the part can contribute to the total."""
-        return self.weight != 0 or self.process != 0
+        return self.weight != 0 or self.step_weight != 0
+
+    @property
+    def step_weight(self) -> float | Schedule:
+        """The weight of the part's steps."""
+        return self.weight if self.process is None else self.process
 
     def at(self, step: int) -> Part:
         """The part at a training step, with constant weights."""
-        weight, process = number_at(self.weight, step), number_at(self.process, step)
+        weight = number_at(self.weight, step)
+        process = None if self.process is None else number_at(self.process, step)
         return replace(self, verifier=self.verifier.at(step), weight=weight, process=process)
 
     def problem(self, example: Example) -> str | None:
@@ -109,10 +116,11 @@ class Part:
         ]
 
     def _weighed(self, example: Example, scores: list[Score]) -> list[Score]:
-        weight = None if self.row_weight is None else self.row_weight(example)
-        if weight is None:
+        if self.row_weight is None:
             return scores
-        return [score if is_left_out(score) else score.relabel(weight=weight) for score in scores]
+        weight = self.row_weight(example)
+        process = weight if self.process is None else number_at(self.process, 0)
+        return [score if is_left_out(score) else score.relabel(weight=weight, process=process) for score in scores]
 
     def _left_out(self) -> Score:
         """The score where a row leaves this part out, or the part that gates it."""
@@ -185,7 +193,8 @@ class Part:
 
     def label(self, score: Score) -> Score:
         """The score with this part's name and weights."""
-        return score.relabel(name=self.name, weight=number_at(self.weight, 0), process=number_at(self.process, 0))
+        weight, process = number_at(self.weight, 0), number_at(self.step_weight, 0)
+        return score.relabel(name=self.name, weight=weight, process=process)
 
 
 def _folded(
@@ -281,7 +290,7 @@ class Unweighted(Composite):
     def __post_init__(self) -> None:
         super().__post_init__()
         for part in self.parts:
-            if part.weight != 1.0 or part.process != 0.0 or part.row_weight is not None:
+            if part.weight != 1.0 or part.process is not None or part.row_weight is not None:
                 raise UsageError(f"verifier {part.name!r}: only parts of a sum have weights; weight the composite")
             if part.applies is not None:
                 raise UsageError(f"verifier {part.name!r}: when: only parts of a sum can be left out by a row")

@@ -46,7 +46,6 @@ class EquationSteps(Verifier):
     expected: str | None = None
     """Info column with a list of equations; only these are correct, each of them once, also with units and spaces."""
 
-    gives_steps: ClassVar[bool] = True
     cases: ClassVar[tuple[Case, ...]] = (
         Case("48 / 2 = <<48/2=24>>24 in May\n48 + 24 = <<48+24=72>>72", 1.0, "two annotations, both correct"),
         Case("<think>\n3+4=7\n7-2=6\n</think>\n1+1=2", 0.5, "a line is a step; only the reasoning counts"),
@@ -111,7 +110,6 @@ class LabelledSteps(Verifier):
     separator: str = ""
     """The string between two steps, for ``segments: separator``."""
 
-    gives_steps: ClassVar[bool] = True
     cases: ClassVar[tuple[Case, ...]] = (
         Case("<think>\nadd\n\ntake\n</think>\n5", 0.25, "two lines, two labels: (1 - 0.5) / 2",
              info={"labels": [1, -0.5]}, options={"column": "labels"}),

@@ -47,7 +47,6 @@ class ToolCalls(Verifier):
     episode that was recorded without its tools is unscored.
     """
 
-    gives_steps: ClassVar[bool] = True
     reads_turns: ClassVar[bool] = True
     cases: ClassVar[tuple[Case, ...]] = (
         Case(_turns("", "", None), 1.0, "two calls that could be run, then the answer"),

@@ -38,7 +38,6 @@ class OwnVerdict(Verifier):
 
     format: Format = field(default_factory=Format)
 
-    gives_steps: ClassVar[bool] = True
     cases: ClassVar[tuple[Case, ...]] = (
         Case("<think>\n1+1=3\n3-1=2\n</think>\n<answer>2</answer>", 1.0, "each of two lines scores 1", "2"),
         Case("<think>\n1+1=2\n</think>\n<answer>3</answer>", 0.0, "a correct line scores 0", "2"),

@@ -56,6 +56,11 @@ def audit(
     targets, source = find_targets(task, split, limit)
     limits = limits or Limits.of(task)
     gold = _score(task, [(target, target.template.completion(target.gold_completion)) for target in targets])
+    if not any(reward.total or reward.process for reward in gold):
+        raise UsageError(
+            f"{task.source}: gold answers in the task's format are rewarded with 0, so nothing can gain more than it "
+            f"should; give {task.metric}, or what is to be learned, a weight (grpo_env check says what is wrong)"
+        )
     wrong = _score(task, [(target, target.template.completion(target.answered(target.wrong))) for target in targets])
     if all(reward.total is None for reward in wrong):
         why = f"[{wrong[0].status}]: {wrong[0].explanation}"

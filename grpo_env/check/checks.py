@@ -12,6 +12,7 @@ from grpo_env.core import Completion, Example, Group, Score
 from grpo_env.errors import UsageError
 from grpo_env.plural import counted
 from grpo_env.scoring_process import score_in_process
+from grpo_env.taskfile.composition import check_composition
 from grpo_env.taskfile.dataset import SplitRows
 from grpo_env.taskfile.doubtful_golds import doubtful, undecided_dates
 from grpo_env.taskfile.schema import CaseSpec, Split
@@ -84,8 +85,9 @@ def check(task: Task, model: str | None = None, limit: int | None = None) -> Che
     for key, why in task.unusable():
         what, fix = why.rsplit("; ", 1) if "; " in why else (why, "choose another verifier")
         result.findings.append(error("verifiers", key, what, fix))
+    result.findings += composition(task)
     if result.findings:
-        result.not_run["cases, data"] = "a verifier cannot be used"
+        result.not_run["cases, data"] = "a verifier cannot be used, or nothing be learned from them"
         return result
     result.findings += [
         error("cases", line.partition(": ")[0], line.partition(": ")[2], "fix the case or the verifier")
@@ -205,6 +207,18 @@ def _with_rows(examples: Mapping[Split, Sequence[Example]]) -> dict[Split, list[
         split: [replace(e, prompt=f"{prompt_text(e)} {json.dumps(e.info, default=str)}") for e in split_examples]
         for split, split_examples in examples.items()
     }
+
+
+def composition(task: Task) -> Iterator[Finding]:
+    """A finding if nothing can be learned from the reward as the task's train section uses it."""
+    from grpo_env.trainer.config import TrainConfig
+
+    config = TrainConfig.from_mapping(task.defaults, f"{task.source}: train")
+    try:
+        check_composition(task, config.supervision, estimated=bool(config.step_values.rollouts))
+    except UsageError as problem:
+        what, _, fix = str(problem).removeprefix(f"{task.source}: ").removeprefix("verifiers: ").partition("; ")
+        yield error("verifiers", "verifiers", what, fix)
 
 
 def score_case(task: Task, case: CaseSpec) -> Score:

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from math import fsum
 
 from grpo_env.core import Example, Group, Score, is_left_out
 from grpo_env.scoring_process import score_in_process
 from grpo_env.taskfile.task import Task
 
 from .findings import Finding, error, short, warning
+from .gain import NOT_AN_ANSWER, gain_problem
 from .gold_completion import (
     NEUTRAL_REASONING,
     CompletionTemplate,
     accepted_answers,
-    gold_reasoning,
     gold_text,
     judging,
     verifier_name,
@@ -24,11 +23,9 @@ from .gold_completion import (
 from .perturbations import FOR_ALL_KINDS, changes, perturbations, tolerances
 
 BATCH = 256  # examples that are scored at once, for verifiers that work in batches
-NOT_AN_ANSWER = "None of these."
 FIX = "fix dataset.answer or the verifier"
 NO_TOTAL = "fix the verifier, or the rows in which it counts (when)"
 SHOWN = 60  # characters of an answer in a finding
-PAIRED = 8  # examples of which the rewards of a gold and of a wrong answer are compared
 
 
 def check_golds(task: Task, examples: Sequence[Example], golds: Sequence[str]) -> tuple[str, list[Finding]]:
@@ -125,26 +122,12 @@ class _Check:
             yield finding("gold", self.examples[index].name, what, NO_TOTAL, total.explanation)
 
     def without_gain(self) -> Iterator[Finding]:
-        """A warning if gold answers are rewarded no more than a wrong one in the same format, also by their steps."""
-        indices = [index for index in sorted(self.judged - self.not_compared) if index not in self.unscored][:PAIRED]
-        if not indices or self.without_credit or self.task.spec.environment is not None:
+        """An error if gold answers are rewarded no more than a wrong one in the same format, also by their steps."""
+        indices = [index for index in sorted(self.judged - self.not_compared) if index not in self.unscored]
+        if self.without_credit or self.task.spec.environment is not None:
             return
-        template = CompletionTemplate(self.task.format)
-        groups = []
-        for index in indices:
-            example, gold = self.examples[index], self.golds[index]
-            wrong = template.text(gold_reasoning(self.task, example, gold), NOT_AN_ANSWER)
-            texts = (gold_text(self.task, example, gold), wrong)
-            groups += [Group(example, [template.completion(text)]) for text in texts]
-        scores = [score for (score,) in score_in_process(self.task.verifier, groups)]
-        if any(score.value is None for score in scores):
-            return
-        rewards = [(score.value or 0.0, fsum(step.value for step in score.steps)) for score in scores]
-        pairs = list(zip(rewards[::2], rewards[1::2], strict=True))
-        if all(gold[0] <= wrong[0] and gold[1] <= wrong[1] for gold, wrong in pairs):
-            (right, _), (other, _) = pairs[0]
-            what = f"a wrong answer in the task's format is rewarded with {other:g}, the gold answer with {right:g}"
-            yield warning("gold", "verifiers", what, f"give {self.task.metric} or what rewards it a weight above 0")
+        if what := gain_problem(self.task, [(self.examples[index], self.golds[index]) for index in indices]):
+            yield error("gold", "verifiers", what, f"give {self.task.metric} or what rewards it a weight above 0")
 
     def partial_credit(self) -> Iterator[Finding]:
         """A warning for each kind of perturbed answers that get part of the credit."""

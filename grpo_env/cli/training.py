@@ -76,8 +76,11 @@ def train(
         for line in plan_lines(mixture, gpu, settings):
             typer.echo(line)
         return
+    from grpo_env.check import check_gain
     from grpo_env.trainer import loop
 
+    for member in mixture.tasks:
+        check_gain(member)
     loop.train(mixture, run_dir=run_dir, **settings)
 
 

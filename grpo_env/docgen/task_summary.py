@@ -30,7 +30,7 @@ def describe(task: Task, split: Split) -> str:
     lines += ["---", f"id: {example.id}", f"answer: {example.answer}", "", "verifiers:"]
     for name, spec in task.spec.verifiers.items():
         given = spec.model_dump(exclude_unset=True)
-        shown = {"weight": spec.weight_or_default} | given  # the default of a part without one comes first
+        shown = {"weight": spec.weight} | given  # the default of a part without one comes first
         options = ", ".join(f"{key}: {value}" for key, value in shown.items())
         lines.append(f"  {name}{' (metric)' if name == task.metric else ''}: {{{options}}}")
     return "\n".join(lines)

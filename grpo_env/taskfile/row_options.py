@@ -48,7 +48,7 @@ class RowOptions(Verifier):
         validated_options(self.cls, fixed, self.source, self.key)
         with suppress(UsageError):  # an option that only the rows give
             object.__setattr__(self, "_without_rows", build_verifier(self.cls, fixed, self.source, self.key))
-        for name in ("reads_turns", "gives_steps", "late_status"):
+        for name in ("reads_turns", "late_status"):
             object.__setattr__(self, name, getattr(self.cls, name))
 
     @property

@@ -174,11 +174,10 @@ class VerifierSpec(BaseModel):
 
     use: str | None = None
     """The verifier's name; by default the name of the entry."""
-    weight: FiniteFloat | ScheduleSpec | RowTemplate | None = None
-    """The part's weight in the reward, 0 to only report it; by default 1, or 0 if ``process`` is given, also as 0. Or
-    a template of the row: ``"{{ points }}"``."""
-    process: FiniteFloat | ScheduleSpec = 0.0
-    """The weight of its steps in process supervision; a part without steps counts as one final step."""
+    weight: FiniteFloat | ScheduleSpec | RowTemplate = 1.0
+    """The part's weight in the reward, 0 to only report it. Or a template of the row: ``"{{ points }}"``."""
+    process: FiniteFloat | ScheduleSpec | None = None
+    """The weight of its steps in process supervision, where a value without steps is a last step; null: ``weight``."""
     on: Literal["last", "each", "state"] = "last"
     """What is judged in an episode of several turns: the ``last`` turn; ``each`` turn by itself, with one step score
     per turn and their mean as the value; or the environment's ``state`` (as JSON) after each turn, where the step
@@ -196,13 +195,6 @@ class VerifierSpec(BaseModel):
     more for verifiers with longer limits of their own. Of a composite: for its parts together."""
     of: dict[str, VerifierSpec] | None = None
     """The parts of a composite (``any_of``, ``all_of``, ``first_of``, ``appeal``, ``weighted_sum``, ``clip``)."""
-
-    @property
-    def weight_or_default(self) -> float | ScheduleSpec | str:
-        """The part's weight; ``process`` is also given if it is given as 0, as by an override on the command line."""
-        if self.weight is not None:
-            return self.weight
-        return 0.0 if "process" in self.model_fields_set else 1.0
 
 
 class CaseSpec(BaseModel):

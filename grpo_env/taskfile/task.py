@@ -436,8 +436,8 @@ def _parts(
             part = Part(
                 name=name,
                 verifier=_verifier(name, spec, format, source, folder, where),
-                weight=number(spec.weight_or_default),
-                process=number(spec.process),
+                weight=number(spec.weight),
+                process=None if spec.process is None else number(spec.process),
                 on=spec.on,
                 when=None if is_template(spec.when) else spec.when,
                 applies=RowCondition(spec.when, format, f"{name}: when") if is_template(spec.when) else None,

@@ -313,6 +313,13 @@ def test_a_task_without_usable_examples_and_an_unknown_family_are_errors():
     task = load_task("arithmetic", {"verifiers.accuracy.sources": ["hashes"]})
     with pytest.raises(UsageError, match="no gold answer gets full credit from accuracy"):
         audit(task, limit=3)
+    with pytest.raises(UsageError, match=r"are rewarded with 0, so nothing can gain .* give accuracy"):
+        audit(
+            load_task(
+                "letter_counting", dict.fromkeys(("verifiers.accuracy.weight", "verifiers.strict_format.weight"), 0)
+            ),
+            limit=3,
+        )
     with pytest.raises(UsageError, match="did you mean 'hedges'"):
         audit(load_task("arithmetic"), families=["hedge"])
 

@@ -94,8 +94,10 @@ OTHER_TAGS = {"system": "Think in <reasoning> tags, then answer in <final> tags.
         ({"prompt": {"text": "{{ 'Add.' }}"}}, "error: templates: prompt.text: all 9 rows have the same"),
         ({"prompt": SHOWN}, "warning: templates: prompt: the prompt shows column 'result', and"),
         ({"prompt": OTHER_TAGS}, "warning: templates: prompt: names <reasoning> and <final>, but"),
-        ({"verifiers": {"accuracy": {"weight": 0}}}, "warning: gold: verifiers: a wrong answer in the task"),
-        ({"verifiers": {"accuracy": {"weight": -1.0}}}, "warning: gold: verifiers: a wrong answer in the task"),
+        ({"verifiers": {"accuracy": {"weight": 0}}}, "error: verifiers: verifiers: the reward of sums is 0"),
+        ({"verifiers": {"accuracy": {"weight": 0, "process": 1.0}}}, "error: verifiers: verifiers: the reward of sums"),
+        ({"verifiers": {"accuracy": {"weight": -1.0}}}, "error: gold: verifiers: a wrong answer in the task"),
+        ({"verifiers": {"accuracy": {"weight": 0}, "tag_count": {}}}, "error: gold: verifiers: a wrong answer in"),
     ],
 )
 def test_a_plausible_mistake_of_a_task_is_one_finding(tmp_path, changes, finding):
@@ -112,12 +114,21 @@ def test_a_plausible_mistake_of_a_task_is_one_finding(tmp_path, changes, finding
         {"prompt": {"system": "{{ question }}", "user": "Solve it."}},
         {"prompt": {"user": "{{ question }} Not {{ result | int + 1 }}."}},
         {"prompt": {"user": "{{ question }} The result is one of 7, 9, 11, 13, 15, 17, 43, 45 and 47."}},
-        {"verifiers": {"accuracy": {"weight": 0, "process": 1.0}}},
         {"verifiers": {"accuracy": {"weight": 0}, "reward": {"use": "accuracy"}}},
     ],
 )
 def test_what_only_looks_like_such_a_mistake_is_no_finding(tmp_path, changes):
     assert check(make_task(tmp_path, cases=[], **changes)).findings == []
+
+
+def test_process_supervision_needs_a_part_that_may_score_steps(tmp_path):
+    file, by_steps = make_task(tmp_path, cases=[]).source, {"train": {"supervision": "process"}}
+    (finding,) = check(load_task(file, by_steps)).findings
+    assert str(finding).startswith("error: verifiers: verifiers: supervision=process needs step scores, and no part of")
+    watched = {**by_steps, "verifiers.steps": {"use": "equation_steps", "weight": 0}}
+    assert len(check(load_task(file, watched)).findings) == 1
+    assert check(load_task(file, {**by_steps, "verifiers.steps": {"use": "equation_steps"}})).findings == []
+    assert check(load_task(file, {**by_steps, "train.step_values": {"rollouts": 2}})).findings == []
 
 
 @pytest.mark.parametrize(

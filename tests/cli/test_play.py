@@ -18,9 +18,9 @@ dataset: {path: orders.jsonl, split: {train: 1.0}, answer: "{{ total }}"}
 prompt: {user: "{{ question }}"}
 environment: {use: "till.py:Till", max_turns: 4}
 verifiers:
-  accuracy: {weight: 1.0, process: 1.0}
-  tool_calls: {process: 0.1, on: each}
-  environment_reward: {weight: 0.5}
+  accuracy: {weight: 1.0}
+  tool_calls: {weight: 0.0, process: 0.1, on: each}
+  environment_reward: {weight: 0.5, process: 0.0}
 metric: accuracy
 """
 ROW = {"question": "Tea and rice?\x1b[2J", "total": "7", "stock": {"tea": 3, "rice": 4}}

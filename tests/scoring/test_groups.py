@@ -26,7 +26,11 @@ VOTES = {
     "task": "votes",
     "dataset": {"path": "rows.jsonl", "answer": "{{ answer }}"},
     "prompt": {"user": "{{ question }}"},
-    "verifiers": {"accuracy": {}, "steps": {"use": "equation_steps", "process": 1.0}, "majority": {"weight": 0.5}},
+    "verifiers": {
+        "accuracy": {"process": 0.0},
+        "steps": {"use": "equation_steps", "weight": 0.0, "process": 1.0},
+        "majority": {"weight": 0.5, "process": 0.0},
+    },
     "metric": "accuracy",
 }
 
@@ -147,11 +151,12 @@ def test_advantages_match_hand_arithmetic(task):
     # Totals 1 + 0.5 (majority), 0, 1.5: mean 1, sample deviation sqrt(3) / 2.
     assert [score["total"] for score in rows] == [1.5, 0.0, 1.5]
     assert [score["advantage"] for score in rows] == pytest.approx([0.57735, -1.15470, 0.57735], abs=1e-5)
-    # Step rewards 1; 0, 1; none: mean 2/3, sample deviation 0.57735. The first of two steps has the sum of both.
-    good, bad = (1 - 2 / 3) / 0.5773503, (0 - 2 / 3) / 0.5773503
+    # Step rewards 1; 0, 1; 0 for a text without steps: mean 1/2, sample deviation 0.57735. The first of two steps has
+    # the sum of both.
+    good, bad = (1 - 1 / 2) / 0.5773503, (0 - 1 / 2) / 0.5773503
     assert rows[0]["step_advantages"] == pytest.approx([good], abs=1e-6)
     assert rows[1]["step_advantages"] == pytest.approx([bad + good, good], abs=1e-6)
-    assert rows[2]["step_advantages"] == []
+    assert rows[2]["step_advantages"] == pytest.approx([bad], abs=1e-6)
 
 
 def test_a_damaged_row_does_not_divide_a_group_and_a_line_number_does_not_join_one(task):

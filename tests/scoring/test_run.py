@@ -40,9 +40,9 @@ SUMS = {
     "dataset": {"path": "rows.jsonl", "answer": "{{ answer }}"},
     "prompt": {"user": "{{ question }}"},
     "verifiers": {
-        "accuracy": {"weight": 2.0},
-        "both": {"use": "all_of", "of": {"tag_count": {}, "strict_format": {}}},
-        "steps": {"use": "equation_steps", "process": 1.0},
+        "accuracy": {"weight": 2.0, "process": 0.0},
+        "both": {"use": "all_of", "of": {"tag_count": {}, "strict_format": {}}, "process": 0.0},
+        "steps": {"use": "equation_steps", "weight": 0.0, "process": 1.0},
     },
     "metric": "accuracy",
 }

@@ -21,7 +21,10 @@ SUMS = {
     "task": "sums",
     "dataset": {"path": "rows.jsonl", "answer": "{{ answer }}"},
     "prompt": {"user": "{{ question }}"},
-    "verifiers": {"accuracy": {"weight": 2.0}, "steps": {"use": "equation_steps", "process": 1.0}},
+    "verifiers": {
+        "accuracy": {"weight": 2.0},
+        "steps": {"use": "equation_steps", "weight": 0.0, "process": 1.0},
+    },
     "metric": "accuracy",
 }
 
@@ -238,7 +241,8 @@ def test_a_score_row_has_everything_needed_to_recompute_the_total(task):
     assert row["total"] == sum(part["weight"] * part["value"] for part in row["parts"].values())
     assert row["parts"]["accuracy"]["weighted"] == 2.0
     assert (row["parts"]["accuracy"]["answer"], row["parts"]["accuracy"]["gold"]) == ("5", "5")
-    assert [(text[s["start"] : s["end"]], s["value"]) for s in row["steps"]] == [("2+2=4", 1.0), ("2+3=6", 0.0)]
+    steps = [(text[step["start"] : step["end"]], step["value"]) for step in row["steps"]]
+    assert steps == [("2+2=4", 1.0), ("2+3=6", 0.0), (text, 2.0)]
 
 
 def test_the_summary_counts_agreement_both_ways(task):

@@ -129,11 +129,13 @@ def test_the_reward_is_the_weighted_sum_and_parts_of_weight_zero_are_reported(fi
     assert {part.name: part.value for part in score.parts} == {"accuracy": 1, "strict_format": 1, "tag_count": 1}
 
 
-def test_a_part_with_only_a_process_weight_has_no_outcome_weight(folder):
+def test_weights_do_not_depend_on_process_and_process_is_the_weight_unless_it_is_set(folder):
     task = make_task(changed("verifiers.steps", {"use": "equation_steps", "process": 0.5}), "x.yaml", folder)
     score = task.score(RIGHT, answer="5")
-    assert score.value == 2.5
-    assert [(RIGHT[step.start : step.end], step.value) for step in score.steps] == [("2+3=5", 0.5)]
+    assert score.value == 3.5
+    assert [(RIGHT[step.start : step.end], step.value) for step in score.steps] == [("2+3=5", 0.5), (RIGHT, 2.5)]
+    task = make_task(changed("verifiers.accuracy", {"process": 1.0}), "x.yaml", folder)
+    assert task.score(RIGHT, answer="5").part("accuracy").weight == 1.0
 
 
 def test_a_weight_may_be_a_schedule(folder):
@@ -796,10 +798,11 @@ def test_the_model_of_a_verifier_is_looked_for_beside_the_task_then_in_the_curre
     assert models(make_task(task.resolved(), "run/task.yaml", tmp_path)) == found
 
 
-def test_a_process_weight_that_is_set_to_0_leaves_the_outcome_weight_at_0():
-    """The documented command of a run that watches a rule without rewarding it."""
+def test_a_process_weight_of_0_watches_a_rule_without_rewarding_it():
+    """The documented command of a run that does so."""
     key = "verifiers.equations.process"
-    weights = {part.name: (part.weight, part.process) for part in load_task("arithmetic", {key: 0}).verifier.parts}
+    score = load_task("arithmetic", {key: 0}).score(RIGHT, answer="5", info={"equations": ["2+3=5"]})
+    weights = {part.name: (part.weight, part.process) for part in score.parts}
     assert weights["equations"] == (0.0, 0.0)
     assert weights["accuracy"] == (1.0, 1.0)
     shown = describe(load_task("arithmetic", {key: 0, "verifiers.soft_format": {}}), "eval")

@@ -156,7 +156,11 @@ def test_agreement_of_steps_by_hand(make_task, model_folder, tmp_path):
             {"rule": "a"},
             "part itself; name another part, to compare it with: test_v",
         ),
-        ({"test_has_letter": {}, "a": "process"}, {"every": 1}, "a scores steps, and test_has_letter has no step"),
+        (
+            {"test_has_letter": {}, "tag_count": {}, "a": "process"},
+            {"every": 1, "rule": "tag_count"},
+            "a scores steps, and tag_count has no step",
+        ),
     ],
 )
 def test_what_cannot_be_compared_is_refused(make_task, verifiers, settings, message):

@@ -13,8 +13,6 @@ from grpo_env import BatchVerifier, Completion, Example, Score, StepScore, Verif
 class Vowels(Verifier):
     """Fraction of vowels in the text; each word is a step whose reward is its own fraction."""
 
-    gives_steps = True
-
     def __call__(self, example: Example, completion: Completion) -> Score:
         text = completion.text
         steps, start = [], 0

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -60,7 +59,6 @@ class Steps(Verifier):
 
     steps: tuple[tuple[int, int, float], ...] = ()
     value: float = 1.0
-    gives_steps: ClassVar[bool] = True
 
     def __call__(self, example: Example, completion: Completion) -> Score:
         return Score(self.value, steps=tuple(StepScore(*step, explanation="step") for step in self.steps))
@@ -380,16 +378,32 @@ def test_steps_are_weighted_and_sorted_and_other_parts_become_the_last_step() ->
         Part("out", Fixed(0.5), 1.0, process=2.0),
         Part("steps", Steps(((4, 7, 1.0), (0, 3, 0.5))), 0.0, process=3.0),
         Part("form", Fixed(1.0), 0.0, process=0.25),
-        Part("silent", Steps(), 0.0, process=7.0),
+        Part("silent", Steps((), 0.5), 0.0, process=2.0),
         Part("watched", Steps(((0, 3, 9.0),)), 0.0),
     )
-    assert [(step.start, step.end, step.value) for step in score.steps] == [(0, 3, 1.5), (4, 7, 3.0), (0, 13, 1.25)]
+    assert [(step.start, step.end, step.value) for step in score.steps] == [(0, 3, 1.5), (4, 7, 3.0), (0, 13, 2.25)]
     assert score.steps[0].explanation == "steps: step"
     assert score.value == 0.5
 
 
-def test_without_process_weights_there_are_no_steps() -> None:
-    assert total(Part("a", Fixed(1.0)), Part("s", Steps(((0, 3, 1.0),)))).steps == ()
+def test_the_process_weight_is_the_weight_unless_it_is_set() -> None:
+    steps = ((0, 3, 1.0),)
+    score = total(
+        Part("a", Fixed(1.0), 2.0), Part("s", Steps(steps), Linear(0.5, 0.0, 4)), Part("w", Steps(steps), 0.0)
+    )
+    assert [(step.start, step.end, step.value) for step in score.steps] == [(0, 3, 0.5), (0, 13, 2.0)]
+    assert [part.process for part in score.parts] == [2.0, 0.5, 0.0]
+    rows = Part("a", Fixed(0.5), row_weight=lambda example: 3.0)
+    assert [(step.end, step.value) for step in total(rows).steps] == [(13, 1.5)]
+    assert total(replace(rows, process=2.0)).steps[0].value == 1.0
+    assert total(Part("a", Fixed(1.0), process=0.0), Part("s", Steps(steps), process=0.0)).steps == ()
+
+
+def test_a_clip_bounds_the_last_step_but_not_those_before_it() -> None:
+    clipped = Clip((Part("a", Fixed(1.0), 3.0), Part("s", Steps(((0, 3, 1.0),)), 0.0, process=5.0)), high=2.0)
+    score = total(Part("c", clipped))
+    assert score.value == 2.0
+    assert [(step.end, step.value) for step in score.steps] == [(3, 5.0), (13, 2.0)]
 
 
 def test_a_nested_sum_contributes_its_steps() -> None:
@@ -437,7 +451,7 @@ def test_at_resolves_schedules_at_every_depth() -> None:
     outer = WeightedSum((Part("i", inner), Part("b", Fixed(1.0), 0.0, process=Linear(4.0, 0.0, 4))))
     assert outer(EXAMPLE, TEXT).value == outer.at(0)(EXAMPLE, TEXT).value == 0.0
     later = outer.at(3)(EXAMPLE, TEXT)
-    assert (later.value, later.part("b").process, later.steps[0].value) == (pytest.approx(0.3), 1.0, 1.0)
+    assert (later.value, later.part("b").process, later.steps[-1].value) == (pytest.approx(0.3), 1.0, 1.0)
     assert outer.at(3)(EXAMPLE, TEXT).part("a").weight == pytest.approx(0.3)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -56,7 +56,6 @@ class Batch(BatchVerifier):
     """The size of the batch; a step over the first character. ``too_few`` makes it lose a score."""
 
     too_few: bool = False
-    gives_steps: ClassVar[bool] = True
 
     def batch(self, pairs: Sequence[tuple[Example, Completion]]) -> Sequence[Score]:
         if any("#" in completion.text for _, completion in pairs):

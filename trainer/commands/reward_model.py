@@ -70,7 +70,7 @@ class Request:
 
     def yaml(self, model: Path) -> str:
         """The verifier as a task file writes it."""
-        name, extra = ("process_reward_model", ", process: 1.0") if self.process else ("reward_model", "")
+        name, extra = ("process_reward_model", ", weight: 0.0, process: 1.0") if self.process else ("reward_model", "")
         options = "".join(f", {key}: {json.dumps(value)}" for key, value in self.options.items())
         return f"{{use: {name}, model: {model}{options}{extra}}}"
 

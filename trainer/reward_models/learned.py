@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from grpo_env.core import Score
 from grpo_env.errors import UsageError, nearest
+from grpo_env.taskfile.composition import may_have_steps
 from grpo_env.taskfile.task import Task
 
 from ..config import RewardModelConfig
@@ -71,7 +72,7 @@ def learned_part(task: Task, settings: RewardModelConfig) -> LearnedPart | None:
         raise UsageError(f"reward_model.rule={rule}: {_no_part(task, set(parts) - {name}, rule)}")
     if verifier.head == "causal":
         raise UsageError(f"reward_model: {name} is a language model (good_token), and only classifiers can be trained")
-    if verifier.head == "token" and not parts[rule].gives_steps:
+    if verifier.head == "token" and not may_have_steps(parts[rule]):
         raise UsageError(
             f"reward_model.rule={rule}: {name} scores steps, and {rule} has no step scores to compare them with; name "
             "a part that has, such as equation_steps"

@@ -67,6 +67,17 @@ def uniform_groups(rows: Sequence[Row]) -> Alert | None:
     return seen, "The task is too hard: try easier examples, a larger group_size, or a reward with partial credit"
 
 
+def no_step_scores(rows: Sequence[Row]) -> Alert | None:
+    """Process supervision, of which only the outcome is left."""
+    if _mean(rows, "scored_steps") != 0:
+        return None
+    return (
+        f"no completion of the last {WINDOW} steps has step scores, so that supervision=process rewards outcomes only",
+        "Look at completions that score steps (grpo_env score), ask for such steps in the prompt, or use "
+        "supervision=outcome",
+    )
+
+
 def phantom_gradient(rows: Sequence[Row]) -> Alert | None:
     """Half of the gradient comes from groups in which nothing is right, and accuracy has not risen."""
     share, accuracy, start = _mean(rows, "phantom_gradient"), _mean(rows, "accuracy"), _mean(rows[:WINDOW], "accuracy")
@@ -178,7 +189,7 @@ def rollout_logprob_gap(rows: Sequence[Row]) -> Alert | None:
 ALERTS: dict[str, Callable[[Sequence[Row]], Alert | None]] = {
     check.__name__: check
     for check in (
-        *(reward_collapse, uniform_groups, phantom_gradient, entropy_collapse, length_explosion),
+        *(reward_collapse, uniform_groups, no_step_scores, phantom_gradient, entropy_collapse, length_explosion),
         *(truncated, kl_explosion, unscored, reward_hacking, rollout_logprob_gap),
     )
 }

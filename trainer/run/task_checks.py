@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from grpo_env.core import Example
 from grpo_env.errors import UsageError, nearest
+from grpo_env.taskfile.composition import check_composition
 from grpo_env.taskfile.mixture import Mixture
 from grpo_env.taskfile.prompt import unused_template_kwargs
 from grpo_env.taskfile.task import Task
@@ -27,6 +28,8 @@ def weighted_parts(task: Task) -> list[str]:
 def check_config(mixture: Mixture, config: TrainConfig) -> None:
     """Raises ``UsageError`` for what can be refused before a model is loaded."""
     check_tracker(config.tracker)
+    for task in mixture.tasks:
+        check_composition(task, config.supervision, estimated=bool(config.step_values.rollouts))
     if len(mixture.tasks) > 1 and config.reward_model.is_used:
         raise UsageError("reward_model: one part of the reward is compared with a rule; train on one task")
     try_functions(config, [name for task in mixture.tasks for name in weighted_parts(task)])
@@ -57,7 +60,7 @@ def template_warnings(policy: Policy, tasks: Sequence[Task], examples: Sequence[
 
 
 def check_reward(task: Task, config: TrainConfig) -> None:
-    """Raises ``UsageError`` if a task's reward is not what the config needs: its parts and step scores."""
+    """Raises ``UsageError`` if a task's reward is not what the config needs."""
     parts = {part.name: part for part in getattr(task.verifier, "parts", ())}
     part = config.dynamic_sampling.part
     if part is not None and part not in parts:
@@ -66,11 +69,6 @@ def check_reward(task: Task, config: TrainConfig) -> None:
         )
     if config.step_values.rollouts:
         _check_valued(task)
-    elif config.supervision != "outcome" and not any(spec.process for spec in parts.values()):
-        raise UsageError(
-            f"supervision={config.supervision} needs step scores, and no verifier of the task {task.name} has a "
-            "'process' weight; use supervision=outcome, or step_values.rollouts=4 to estimate the values of steps"
-        )
     task.check_usable()
 
 

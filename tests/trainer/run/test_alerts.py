@@ -64,6 +64,7 @@ def test_a_healthy_run_raises_no_alert() -> None:
         ("uniform_groups", {"uniform_groups": lambda s: 1.0 if s >= 30 else 0.3}, (36, 41)),
         ("uniform_groups", {"uniform_groups": lambda s: 1.0, "entropy": lambda s: None}, (9, 9)),
         ("phantom_gradient", {"phantom_gradient": lambda s: 0.9, "accuracy": lambda s: 0.7 - s / 200}, (19, 19)),
+        ("no_step_scores", {"scored_steps": lambda s: 0.0 if s >= 30 else 0.2}, (39, 39)),
         ("entropy_collapse", {"entropy": lambda s: 0.5 if s < 30 else 0.01}, (37, 40)),
         ("length_explosion", {"length": lambda s: 100 if s < 30 else 400.0, "reward": lambda s: 0.5}, (32, 42)),
         ("truncated", {"truncated": lambda s: 0.0 if s < 30 else 1.0}, (34, 36)),
@@ -113,7 +114,7 @@ def test_advice_names_settings_that_exist() -> None:
     names = ("length", "kl", "truncated", "unscored", "rollout_logprob_gap")
     bad: Metrics = {name: lambda s: 0.5 if s < 10 else 9.0 for name in names}
     bad |= {"reward": lambda s: 1.0 - (s >= 10), "entropy": lambda s: 1.0 - (s >= 10), "uniform_groups": lambda s: 1.0}
-    bad |= {"phantom_gradient": lambda s: 1.0}
+    bad |= {"phantom_gradient": lambda s: 1.0, "scored_steps": lambda s: 0.0}
     bad |= {LEARNED: lambda s: float(s >= 10), RULE: lambda s: float(s < 10)}
     rows = run(30, **bad)
     hints = {warning["alert"]: warning["try"] for end in range(1, 31) for warning in warnings(rows[:end])}

@@ -438,8 +438,10 @@ def test_too_much_unscored_stops_the_run(make_task, tmp_path: Path) -> None:
 
 
 def test_process_supervision_needs_steps(make_task, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no verifier of the task vowels has a 'process' weight"):
-        train(make_task(LETTERS), run_dir=tmp_path / "run", supervision="process")
+    with pytest.raises(UsageError, match="supervision=process needs step scores, and no part of the reward of vowels"):
+        train(make_task({"tag_count": {}}), run_dir=tmp_path / "run", supervision="process")
+    with pytest.raises(UsageError, match="the reward of vowels is 0 for every completion, as all weights are 0"):
+        train(make_task({"test_ascii": {"weight": 0.0}}), run_dir=tmp_path / "run")
     assert not (tmp_path / "run").exists()
     train(make_task(), run_dir=tmp_path / "both", supervision="both", steps=1)
 
