@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import sys
 import traceback
-from multiprocessing.connection import Connection
 from typing import Any
 
 from grpo_env import core
 from grpo_env.deadlines import Watch
+from grpo_env.frames import BrokenFrameError, Frames
 from grpo_env.killable_worker import from_bytes, to_bytes
 
 
 def main() -> None:
     """Answer until the parent closes the pipe or ends. The arguments are the shared memory's and the pipe's."""
     watch = Watch(int(sys.argv[1]))
-    pipe: Connection[bytes, bytes] = Connection(int(sys.argv[2]))
+    pipe = Frames(int(sys.argv[2]), own_end=True)
     try:
-        sys.path[:] = from_bytes(pipe.recv_bytes())
-        work = from_bytes(pipe.recv_bytes())
+        sys.path[:] = from_bytes(pipe.receive())
+        work = from_bytes(pipe.receive())
         core.install(watch)
-        pipe.send_bytes(b"ready")
+        pipe.send(b"ready")
         while True:
-            piece, late, most = from_bytes(pipe.recv_bytes())
+            piece, late, most = from_bytes(pipe.receive())
             watch.start(late, most)
-            pipe.send_bytes(_answer(work, piece))
-    except (EOFError, OSError):
+            pipe.send(_answer(work, piece))
+    except (EOFError, OSError, BrokenFrameError):
         return  # the caller has ended or closed the pipe
 
 

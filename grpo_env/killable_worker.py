@@ -24,6 +24,7 @@ from weakref import WeakSet
 
 from grpo_env.deadlines import Clock, Late, Lateness, Place, make_memory
 from grpo_env.errors import RunError
+from grpo_env.frames import BrokenFrameError, Frames
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -60,7 +61,8 @@ class _Process:
     def __init__(
         self, module: str, *arguments: str, memory: int | None = None, environment: Mapping[str, str] | None = None
     ) -> None:
-        self.pipe, child_end = Pipe()
+        self._pipe, child_end = Pipe()
+        self.frames = Frames(self._pipe.fileno())
         lifeline, self._lifeline = Pipe(duplex=False)
         output = subprocess.DEVNULL if memory is None else None
         with child_end, lifeline:
@@ -91,7 +93,7 @@ class _Process:
 
     def close(self) -> None:
         """Let it end by itself, if it is idle and does so soon, and wait for its end."""
-        self.pipe.close()
+        self._pipe.close()
         try:
             self._popen.wait(END_TIMEOUT)
         except subprocess.TimeoutExpired:
@@ -101,7 +103,7 @@ class _Process:
 
     def forget(self) -> None:
         """In a forked child: leave the process to the parent."""
-        self.pipe.close()
+        self._pipe.close()
         self._lifeline.close()
         self._popen.returncode = 0  # not a child of this process: nothing to reap, no warning
 
@@ -163,10 +165,14 @@ class Worker(Generic[A, B]):
         data = to_bytes((piece, dict(late or {}), most))
         try:
             self._clock.clear()
-            self._process.pipe.send_bytes(data)
+            self._process.frames.send(data)
             answer, error = from_bytes(self._receive())
         except (EOFError, OSError) as closed:
             raise WorkerDiedError(f"the worker process died ({_ending(self._process.wait())})") from closed
+        except BrokenFrameError as broken:
+            self.kill()
+            self._process.close()
+            raise WorkerDiedError(f"the worker process was ended: {broken}") from broken
         except BaseException:  # late, or interrupted between piece and answer: the pipe is out of step
             self.kill()
             self._process.close()
@@ -184,22 +190,30 @@ class Worker(Generic[A, B]):
         finally:
             os.close(memory)
         try:
-            self._process.pipe.send_bytes(pickle.dumps(sys.path))
-            self._process.pipe.send_bytes(self._work)
-            self._process.pipe.recv_bytes()
-        except (EOFError, OSError):
+            self._process.frames.send(pickle.dumps(sys.path))
+            self._process.frames.send(self._work)
+            self._process.frames.receive()
+        except (EOFError, OSError, BrokenFrameError) as error:
+            if isinstance(error, BrokenFrameError):
+                self.kill()
             exitcode = self._process.wait()
             self._process.close()
             return exitcode
         return None
 
     def _receive(self) -> bytes:
-        pause = 0.05
-        while not self._process.pipe.poll(min(pause, self._clock.seconds_left())):
-            pause = min(2 * pause, LOOK)
+        pause = 0.025
+
+        def wait() -> float:
+            nonlocal pause
             if lateness := self._clock.late():
                 raise LateVerifierError(lateness)
-        return self._process.pipe.recv_bytes()
+            if not self._process.alive:  # what it has started may still hold its end of the pipe
+                raise EOFError
+            pause = min(2 * pause, LOOK)
+            return min(pause, self._clock.seconds_left())
+
+        return self._process.frames.receive(wait)
 
     @property
     def alive(self) -> bool:
@@ -348,7 +362,7 @@ class ProgramWorker:
                 reason: Exception = error
                 if process.wait() >= 0:
                     break
-            except LateError as error:
+            except (LateError, BrokenFrameError) as error:
                 reason = error
                 break
         self.close()
@@ -357,8 +371,11 @@ class ProgramWorker:
 
     def _exchange(self, process: _Process, request: Mapping[str, Any], timeout: float) -> dict[str, Any]:
         try:
-            process.pipe.send_bytes(json.dumps(request).encode())
+            process.frames.send(json.dumps(request).encode())
             return _receive(process, timeout)
+        except BrokenFrameError as broken:
+            self.close()
+            raise WorkerDiedError(f"the worker process was ended: {broken}") from broken
         except (EOFError, OSError) as closed:
             exitcode = process.wait()
             self.close()
@@ -371,9 +388,14 @@ class ProgramWorker:
 
 
 def _receive(process: _Process, timeout: float) -> dict[str, Any]:
-    if not process.pipe.poll(timeout):
-        raise LateError(f"no answer within {timeout:g} s")
-    answer: dict[str, Any] = json.loads(process.pipe.recv_bytes())
+    end = time.monotonic() + timeout
+
+    def wait() -> float:
+        if time.monotonic() >= end:
+            raise LateError(f"no answer within {timeout:g} s")
+        return end - time.monotonic()
+
+    answer: dict[str, Any] = json.loads(process.frames.receive(wait))
     return answer
 
 

@@ -49,20 +49,20 @@ def read_requests(arguments: Sequence[str]) -> Iterator[tuple[dict[str, Any], Ca
     iterated, so set up everything before.
     """
     import json
-    from multiprocessing.connection import Connection
+
+    from grpo_env.frames import BrokenFrameError, Frames
 
     def answer(reply: Mapping[str, Any]) -> None:
-        pipe.send_bytes(json.dumps(reply).encode())
+        pipe.send(json.dumps(reply).encode())
 
-    pipe: Connection[bytes, bytes] = Connection(int(arguments[-1]))
-    with pipe:
-        answer({})  # ready
-        while True:
-            try:
-                request = json.loads(pipe.recv_bytes())
-            except (EOFError, OSError):
-                return
-            yield request, answer
+    pipe = Frames(int(arguments[-1]), own_end=True)
+    answer({})  # ready
+    while True:
+        try:
+            request = json.loads(pipe.receive())
+        except (EOFError, OSError, BrokenFrameError):
+            return
+        yield request, answer
 
 
 def limit_processor_time(seconds: float) -> None:

@@ -46,6 +46,7 @@ STDLIB_ONLY = [
     "deadlines",
     "endpoint",
     "errors",
+    "frames",
     "killable_worker",
     "lazy_regex",
     "registry",

@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from grpo_env.errors import RunError
+from grpo_env.frames import MARK
 from grpo_env.killable_worker import LateError, ProgramWorker, ReplaceableWorker, Worker, WorkerDiedError
 
 ECHO = """
@@ -119,3 +120,56 @@ def test_a_program_that_does_not_start_says_how_to_see_why():
     program = ProgramWorker("no_such_program")
     with pytest.raises(RuntimeError, match=r"a worker did not start; to see why, run .* -m no_such_program"):
         program.ask({}, 30)
+
+
+def write_to_all(text: bytes) -> str:
+    for descriptor in range(3, 20):
+        try:
+            os.write(descriptor, text)
+        except OSError:
+            continue
+    return "done"
+
+
+def close_all(_: object) -> str:
+    os.closerange(3, 20)
+    return "done"
+
+
+def fork_and_exit(_: object) -> None:
+    """Leave a process that holds this one's end of the pipe."""
+    if os.fork():
+        os._exit(3)
+    time.sleep(60)
+
+
+@pytest.mark.parametrize(
+    ("work", "argument", "reason"),
+    [
+        (write_to_all, b"garbage\n" * 100, "was ended: something else than its answer was written to its pipe"),
+        (write_to_all, b"g", "was ended: something else than its answer"),
+        (write_to_all, MARK + (2**40).to_bytes(8, "big"), "was ended: its answer would have"),
+        (close_all, None, "died"),
+        (fork_and_exit, None, "died"),
+    ],
+)
+def test_work_that_writes_to_its_own_pipe_or_closes_it_ends_only_its_process(work, argument, reason):
+    worker = ReplaceableWorker(work)
+    with closing(worker):
+        with pytest.raises(WorkerDiedError, match=reason):
+            worker(argument)
+        assert not worker.alive
+        with pytest.raises(WorkerDiedError, match=reason):  # by a new process
+            worker(argument)
+        assert worker.starts == 2
+
+
+def test_a_program_that_writes_to_its_own_pipe_is_replaced(tmp_path):
+    write = '    if "write" in request:\n        os.write(int(sys.argv[-1]), b"garbage\\n" * 100)\n'
+    writes = ECHO.replace('    if "exit"', f'{write}    if "exit"')
+    (tmp_path / "writing_program.py").write_text(writes)
+    with closing(ProgramWorker("writing_program", environment={"PYTHONPATH": str(tmp_path)})) as program:
+        first = program.ask({}, 30)["pid"]
+        with pytest.raises(WorkerDiedError, match="something else than its answer"):
+            program.ask({"write": 1}, 30)
+        assert program.ask({}, 30)["pid"] != first

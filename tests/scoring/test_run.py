@@ -51,6 +51,7 @@ OWN = '''
 import ctypes
 import os
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 
 from grpo_env.core import Score, Verifier
@@ -67,6 +68,10 @@ class Obeys(Verifier):
             os._exit(3)
         if "crash" in completion.text:
             ctypes.string_at(0)
+        if "write" in completion.text:
+            for descriptor in range(3, 20):
+                with suppress(OSError):
+                    os.write(descriptor, b"garbage\\n" * 100)
         time.sleep(0.004)
         return Score(1.0, rule="obeys")
 '''
@@ -384,13 +389,14 @@ def test_a_process_that_dies_costs_only_the_row_that_killed_it(verifier_file, tm
     load_file(verifier_file)
     data = {**SUMS, "verifiers": {"accuracy": {}, "own": {"use": "test_run_obeys", "weight": 0.0}}}
     inputs = rows(70)
-    inputs[3]["completion"], inputs[66]["completion"] = "leave", "crash"
+    inputs[3]["completion"], inputs[30]["completion"], inputs[66]["completion"] = "leave", "write", "crash"
     path, out = write(tmp_path / "rows.jsonl", inputs), tmp_path / "out.jsonl"
     score_files(make_task(data, "t", tmp_path), [path], out, workers=2, console=Console(quiet=True))
-    assert [row["id"] for row in read_scores(out)] == [f"r{n}" for n in range(70) if n not in (3, 66)]
+    assert [row["id"] for row in read_scores(out)] == [f"r{n}" for n in range(70) if n not in (3, 30, 66)]
     rejects = [record.row for record in read_records(tmp_path / "out.rejects.jsonl")]
     assert [(row["line"], row["problem"], row["row"]["id"]) for row in rejects] == [
         (4, "the worker process died (exit code 3)", "r3"),
+        (31, "the worker process was ended: something else than its answer was written to its pipe", "r30"),
         (67, "the worker process died (SIGSEGV)", "r66"),
     ]
 
