@@ -123,7 +123,7 @@ def test_a_program_that_does_not_start_says_how_to_see_why():
 
 
 def write_to_all(text: bytes) -> str:
-    for descriptor in range(3, 20):
+    for descriptor in range(3, 256):
         try:
             os.write(descriptor, text)
         except OSError:
@@ -132,7 +132,7 @@ def write_to_all(text: bytes) -> str:
 
 
 def close_all(_: object) -> str:
-    os.closerange(3, 20)
+    os.closerange(3, 256)
     return "done"
 
 

@@ -69,7 +69,7 @@ class Obeys(Verifier):
         if "crash" in completion.text:
             ctypes.string_at(0)
         if "write" in completion.text:
-            for descriptor in range(3, 20):
+            for descriptor in range(3, 256):
                 with suppress(OSError):
                     os.write(descriptor, b"garbage\\n" * 100)
         time.sleep(0.004)
