@@ -1,10 +1,13 @@
-"""Loads the rows of a task from a hub dataset, a local file or a generator."""
+"""Loads the rows of a task from a hub dataset, local files, a folder or a generator."""
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -20,6 +23,10 @@ BUILT_IN_GENERATORS = frozenset(
     f"grpo_env.tasks.{module}:problems" for module in ("arithmetic", "countdown", "letter_counting")
 )
 
+COMMIT = re.compile("[0-9a-f]{40}")
+HUB_KEYS = ("name", "revision", "data_files", "streaming")
+SAVED = ("state.json", "dataset_dict.json")
+"""What ``save_to_disk`` of ``datasets`` writes: for a ``Dataset``, and for a ``DatasetDict``."""
 
 PlacedRow = tuple[str, Mapping[str, Any]]
 """Where a row is, for messages, and the row."""
@@ -29,7 +36,7 @@ PlacedRow = tuple[str, Mapping[str, Any]]
 class SplitRows:
     """The rows of a split that ``dataset.filter`` keeps.
 
-    ``numbers`` count the rows of the split from 0, before the filter; ``dropped`` counts the rows that it left out.
+    ``numbers`` count the rows of the split from 0, before the filter, which left out ``dropped`` of the ``read`` rows.
     ``places`` say where the rows are, for messages: ``shop.csv, line 14``.
     """
 
@@ -37,13 +44,14 @@ class SplitRows:
     numbers: list[int]
     places: list[str]
     dropped: int
+    read: int
 
     @property
     def filter_line(self) -> str | None:
         """What the filter did; ``None`` if it left nothing out."""
         if not self.dropped:
             return None
-        return f"dataset.filter leaves out {self.dropped:,} of {self.dropped + len(self.rows):,} rows"
+        return f"dataset.filter leaves out {self.dropped:,} of {self.read:,} rows"
 
 
 def load_rows(
@@ -53,44 +61,56 @@ def load_rows(
     source: str,
     limit: int | None = None,
     keep: Callable[[Mapping[str, Any], str], bool] = lambda row, place: True,
+    use: Callable[[int, Mapping[str, Any], str], bool] = lambda number, row, place: True,
 ) -> SplitRows:
     """The rows of one split that ``keep`` accepts, at most ``limit``. Local paths are relative to ``folder``.
 
-    ``keep`` gets a row and its place. Raises ``UsageError``, which names ``source``.
+    ``keep`` is the task's filter, and gets a row and its place. ``use``, which also gets the row's number, is asked
+    about the rows that it accepts; others are not counted by the limit. Raises ``UsageError``, which names ``source``.
     """
     if split not in spec.split:
         raise UsageError(f"{source}: dataset.split has no {split!r}; it has {', '.join(spec.split)}")
     if spec.generator is not None:
         rows = _numbered(split, _generate(spec, split, folder, source))
-    elif is_local(spec.path or "", folder):
-        rows = _read(spec, split, folder)
     else:
-        rows = _numbered(split, _download(spec, split, source))
+        rows = _read(spec, split, folder, source)
     bounds = [bound for bound in (limit, spec.limit.get(split)) if bound is not None]
-    read = 0
+    read = dropped = 0
 
     def accepted() -> Iterator[tuple[int, str, Mapping[str, Any]]]:
-        nonlocal read
+        nonlocal read, dropped
         for number, (place, row) in enumerate(rows):
             read = number + 1
-            if keep(row, place):
+            if not keep(row, place):
+                dropped += 1
+            elif use(number, row, place):
                 yield number, place, row
 
     kept = list(islice(accepted(), min(bounds, default=None)))
-    if not kept and read:
-        raise UsageError(f"{source}: dataset.filter leaves out all {read:,} rows of the {split} split")
     if not kept:
-        raise UsageError(f"{source}: dataset: the {split} split is empty")
+        if not read:
+            raise UsageError(f"{source}: dataset: the {split} split is empty")
+        if dropped == read:
+            raise UsageError(f"{source}: dataset.filter leaves out all {read:,} rows of the {split} split")
+        raise UsageError(f"{source}: no row of the {split} split has a usable gold answer")
     numbers, places, kept_rows = map(list, zip(*kept, strict=True))
-    return SplitRows(kept_rows, numbers, places, read - len(kept))
+    return SplitRows(kept_rows, numbers, places, dropped, read)
 
 
 def is_local(path: str, folder: Path) -> bool:
-    """Whether a dataset path is a local file rather than a hub id."""
-    return path.endswith(SUFFIXES) or (folder / path).exists()
+    """Whether a dataset path is local rather than a hub id, which has no suffix, pattern or placeholder."""
+    return path.endswith(SUFFIXES) or glob.has_magic(path) or "{split}" in path or (folder / path).exists()
 
 
-def _numbered(split: Split, rows: Iterable[Mapping[str, Any]]) -> Iterator[PlacedRow]:
+def fingerprint(rows: Iterable[Mapping[str, Any]]) -> str:
+    """The SHA-256 of rows, each as a line of JSON with sorted keys: the same rows in the same order, wherever from."""
+    digest = hashlib.sha256()
+    for row in rows:
+        digest.update(_as_line(row) + b"\n")
+    return digest.hexdigest()
+
+
+def _numbered(split: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[PlacedRow]:
     for number, row in enumerate(rows, start=1):
         yield f"{split} {numbered(number)}", row
 
@@ -115,29 +135,91 @@ def _generate(spec: DatasetSpec, split: Split, folder: Path, source: str) -> Ite
         raise UsageError(f"{where}: {error}; check dataset.arguments") from error
 
 
-def _read(spec: DatasetSpec, split: Split, folder: Path) -> Iterator[PlacedRow]:
-    source_split = spec.split[split]
-    by_hash = isinstance(source_split, float)
-    name = (spec.path or "").replace("{split}", str(source_split))
-    path = folder / name
+def _read(spec: DatasetSpec, split: Split, folder: Path, source: str) -> Iterator[PlacedRow]:
+    """The rows of a split of ``spec.path``: of the hub, of a folder or of files."""
+    wanted, where = spec.split[split], f"{source}: dataset {spec.path!r}"
+    at = (spec.path or "").replace("{split}", str(wanted))
+    path = folder / at
+    is_saved = any((path / name).is_file() for name in SAVED)
+    is_hub = not is_local(spec.path or "", folder)
+    if spec.revision is not None and not is_hub:
+        raise UsageError(f"{where}: dataset.revision is for datasets of the hub")
+    if is_hub or (path.is_dir() and not is_saved):
+        return _numbered(split, _by_layout(spec, wanted, at if is_hub else str(path), where))
+    for key in HUB_KEYS:
+        if getattr(spec, key):
+            raise UsageError(f"{where}: dataset.{key} is for datasets of the hub, and folders laid out as there")
+    by_hash, rows = isinstance(wanted, float), _saved(path, where) if is_saved else _of_files(at, folder)
+    if isinstance(rows, Mapping):
+        if wanted not in rows:
+            raise UsageError(f"{where}: no split {wanted!r}; it has {', '.join(rows)}")
+        return _numbered(split, rows[wanted])
     if not by_hash and len(set(spec.split.values())) > 1 and "{split}" not in (spec.path or ""):
         raise UsageError(
             f"{path}: one file cannot be both splits; put {{split}} into dataset.path, "
             "or give fractions: dataset.split={train: 0.9, eval: 0.1}"
         )
-    if path.exists() and not path.is_file() and not path.is_dir():
-        raise UsageError(f"{path}: is a pipe, socket or device; a data set is read more than once, from a file")
-    for record in read_records(path):
-        if record.row is None:
-            raise UsageError(f"{path}, {record.place}: {record.problem}")
-        if not by_hash or _split_by_hash(record.row, spec) == split:
+    return ((place, row) for place, row in rows if not by_hash or _split_by_hash(row, spec) == split)
+
+
+def _of_files(at: str, folder: Path) -> Iterator[PlacedRow]:
+    """The rows of a file, or of all files that a pattern matches, in the order of their names."""
+    is_pattern = glob.has_magic(at) and not (folder / at).exists()
+    names = sorted(glob.glob(at, root_dir=folder, recursive=True)) if is_pattern else [at]
+    if not names:
+        raise UsageError(f"{folder / at}: no file matches this pattern")
+    for name in names:
+        path = folder / name
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise UsageError(f"{path}: is a pipe, socket or device; a data set is read more than once, from a file")
+        for record in read_records(path):
+            if record.row is None:
+                raise UsageError(f"{path}, {record.place}: {record.problem}")
             yield f"{name}, {record.place}", record.row
+
+
+def _saved(path: Path, where: str) -> Iterator[PlacedRow] | Mapping[str, Iterable[Mapping[str, Any]]]:
+    """The rows of a folder that ``save_to_disk`` wrote, by split if it has splits."""
+    import datasets
+
+    with _one_line_errors(where):
+        data = datasets.load_from_disk(path)
+    return data if isinstance(data, Mapping) else _numbered(path.name, data)
+
+
+def _by_layout(spec: DatasetSpec, wanted: str | float, path: str, where: str) -> Iterator[Mapping[str, Any]]:
+    """The rows of a split of a hub id, or of a folder that is laid out as on the hub."""
+    import datasets
+
+    if isinstance(wanted, float):
+        raise UsageError(
+            f"{where}: fractions in 'split' are for local files without splits; here use slices: 'train[:90%]'"
+        )
+    options: dict[str, Any] = {"revision": spec.revision, "data_files": spec.data_files}
+    with _one_line_errors(f"{where} (split {wanted!r})"):
+        if COMMIT.fullmatch(spec.revision or ""):
+            # Without the hub, datasets takes what its cache has last, whatever the revision.
+            cached = datasets.load_dataset_builder(path, spec.name, **options).hash
+            if cached != spec.revision:
+                raise ValueError(f"the hub cannot be reached, and the cache has commit {cached}, not {spec.revision}")
+        yield from datasets.load_dataset(path, spec.name, split=wanted, streaming=spec.streaming, **options)
+
+
+@contextmanager
+def _one_line_errors(where: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # the hub client raises many types
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise UsageError(
+            f"{where} cannot be loaded: {reason.rstrip('.')}; "
+            "for a local file set dataset.path=FILE (.jsonl, .json, .csv or .parquet)"
+        ) from error
 
 
 def _split_by_hash(row: Mapping[str, Any], spec: DatasetSpec) -> Split | None:
     """The split of a row by a hash of its content, which does not depend on the order and size of the file."""
-    text = json.dumps(row, sort_keys=True, default=str)
-    point = int.from_bytes(hashlib.sha256(text.encode("utf-8", "backslashreplace")).digest()[:8]) / 2**64
+    point = int.from_bytes(hashlib.sha256(_as_line(row)).digest()[:8]) / 2**64
     for split, fraction in spec.split.items():
         point -= float(fraction)
         if point < 0:
@@ -145,18 +227,5 @@ def _split_by_hash(row: Mapping[str, Any], spec: DatasetSpec) -> Split | None:
     return None
 
 
-def _download(spec: DatasetSpec, split: Split, source: str) -> Iterator[Mapping[str, Any]]:
-    import datasets
-
-    where = f"{source}: dataset {spec.path!r}"
-    if isinstance(spec.split[split], float):
-        raise UsageError(f"{where}: fractions in 'split' are for local files; for a hub id use slices: 'train[:90%]'")
-    try:
-        data = datasets.load_dataset(spec.path, spec.name, split=str(spec.split[split]))
-    except Exception as error:  # the hub client raises many types
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise UsageError(
-            f"{where} (split {spec.split[split]!r}) cannot be loaded: {reason}; "
-            "for a local file set dataset.path=FILE (.jsonl, .json, .csv or .parquet)"
-        ) from error
-    yield from data
+def _as_line(row: Mapping[str, Any]) -> bytes:
+    return json.dumps(row, sort_keys=True, default=str).encode("utf-8", "backslashreplace")

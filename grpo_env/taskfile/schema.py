@@ -21,20 +21,30 @@ class DatasetSpec(Section):
     """Where examples come from: a hub id or local file (``path``), or a ``generator``."""
 
     path: str | None = None
-    """A ``.jsonl``, ``.json``, ``.csv`` or ``.parquet`` file, also ``.gz`` or ``.zst``, relative to the task file; or
-    a hub id. ``{split}`` in it is replaced by the source's name of the split."""
+    """A ``.jsonl``, ``.json``, ``.csv`` or ``.parquet`` file, also ``.gz`` or ``.zst``; several by a pattern
+    (``shards/*.parquet``); a folder that ``save_to_disk`` wrote, or that is laid out as on the hub; or a hub id. Local
+    paths are relative to the task file, and ``{split}`` in them is replaced by the source's name of the split."""
     name: str | None = None
-    """The hub dataset's configuration."""
+    """The configuration of a dataset on the hub, or in a folder laid out as there."""
+    revision: str | None = None
+    """The commit, tag or branch of a hub dataset."""
+    data_files: str | list[str] | dict[str, str | list[str]] | None = None
+    """Files or patterns in the hub dataset or folder, in place of all: of the split ``train``, or by the source's name
+    of each split (``{train: data/a.parquet, test: data/b.parquet}``)."""
+    streaming: bool = False
+    """Read the rows of a hub dataset as they arrive, up to ``limit``, without downloading all of it first."""
     generator: str | None = None
     """``FILE.py:function``, relative to the task file, or ``module:function``, that yields rows, instead of ``path``;
     called with split, size, seed and ``arguments``."""
     arguments: dict[str, Any] = {}
     """Further arguments of the generator."""
     split: dict[Split, str | float] = {"train": "train", "eval": "eval"}
-    """The source's names of ``train`` and ``eval``; or, for one local file, fractions (``{train: 0.9, eval: 0.1}``). A
-    row's split is chosen by a hash of its content, so it stays the same when the file grows or is shuffled."""
+    """The source's names of ``train`` and ``eval``; or, for local files without splits, fractions (``{train: 0.9,
+    eval: 0.1}``). A row's split is chosen by a hash of its content, so it stays the same when the file grows or is
+    shuffled."""
     limit: dict[Split, Annotated[int, Field(ge=0)]] = {}
-    """The maximum number of rows of each split; for a generator, the number to generate."""
+    """The maximum number of rows of each split that are used: rows that ``filter`` or ``bad_gold`` leave out are not
+    counted. For a generator, the number to generate."""
     seed: int = 0
     """The seed that is passed to the generator."""
     id: str | None = None
@@ -43,7 +53,7 @@ class DatasetSpec(Section):
     """Template of the gold answer."""
     filter: str | None = None
     """Template that says whether a row is kept: ``true`` or ``1``, or ``false``, ``0``, ``none`` or nothing, in any
-    case (``{{ level == 5 }}``). Rows are counted by ``limit`` after it."""
+    case (``{{ level == 5 }}``)."""
     bad_gold: Literal["error", "skip"] = "error"
     """Whether to stop at the first gold answer that cannot be parsed, or to skip such rows."""
 
@@ -53,6 +63,9 @@ class DatasetSpec(Section):
             raise ValueError("give exactly one of 'path' (hub id or local file) and 'generator' (module:function)")
         if self.generator is not None and not self.limit:
             raise ValueError("a generator needs 'limit': the number of rows to generate for each split")
+        for key in ("name", "revision", "data_files", "streaming"):
+            if self.generator is not None and getattr(self, key):
+                raise ValueError(f"{key!r} goes with a 'path', not with a generator")
         fractions = [fraction for fraction in self.split.values() if isinstance(fraction, float)]
         if fractions and (len(fractions) != len(self.split) or min(fractions) <= 0 or sum(fractions) > 1):
             raise ValueError("fractions in 'split' must all be numbers above 0 that add up to at most 1")

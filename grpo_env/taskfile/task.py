@@ -15,7 +15,7 @@ from grpo_env.core import Completion, Example, Format, Score, Verifier, score_on
 from grpo_env.errors import UsageError, nearest
 from grpo_env.registry import find, home, is_safe_mode, locate
 
-from .dataset import SplitRows, is_local, load_rows
+from .dataset import HUB_KEYS, SplitRows, is_local, load_rows
 from .prompt import build_prompt, check_template, is_true, render_value
 from .row_options import RowOptions
 from .row_rules import RowCondition, RowNumber, is_template
@@ -114,8 +114,13 @@ class Task:
         """Recommended settings for training (the ``train`` section)."""
         return self.spec.train
 
-    def rows(self, split: Split, limit: int | None = None) -> SplitRows:
-        """The first ``limit`` rows of a split that ``dataset.filter`` keeps.
+    def rows(
+        self,
+        split: Split,
+        limit: int | None = None,
+        use: Callable[[int, Mapping[str, Any], str], bool] = lambda number, row, place: True,
+    ) -> SplitRows:
+        """The first ``limit`` rows of a split that ``dataset.filter`` keeps and for which ``use`` is true.
 
         Raises ``UsageError``, and ``ValueError`` for a limit below 0.
         """
@@ -127,22 +132,20 @@ class Task:
             where = f"{self.source}: {place}: dataset.filter"
             return template is None or is_true(template, row, self.format, where)
 
-        return load_rows(self.spec.dataset, split, self.folder, self.source, limit, keep)
+        return load_rows(self.spec.dataset, split, self.folder, self.source, limit, keep, use)
 
     def examples(
         self, split: Split, limit: int | None = None, report: Callable[[str], None] = lambda line: None
     ) -> list[Example]:
-        """The examples of a split, from its first ``limit`` rows.
+        """The first ``limit`` examples of a split.
 
         ``report`` is called with a line about the rows that ``dataset.filter`` leaves out, if there are any. Raises
         ``UsageError`` for missing columns, an empty split and gold answers that cannot be parsed, and ``ValueError``
         for a limit below 0.
         """
-        split_rows = self.rows(split, limit)
-        if split_rows.filter_line is not None:
-            report(f"{self.name}: {split_rows.filter_line} of the {split} split")
         examples = []
-        for number, place, row in zip(split_rows.numbers, split_rows.places, split_rows.rows, strict=True):
+
+        def use(number: int, row: Mapping[str, Any], place: str) -> bool:
             example = self.example(row, f"{split}/{number}", f"{self.source}: {place}", place)
             try:
                 problem = self.verifier.problem(example)
@@ -155,8 +158,11 @@ class Task:
                 raise UsageError(
                     f"{self.source}: {place}: {problem}; fix it, or skip such rows with dataset.bad_gold=skip"
                 )
-        if not examples:
-            raise UsageError(f"{self.source}: no row of the {split} split has a usable gold answer")
+            return problem is None
+
+        rows = self.rows(split, limit, use)
+        if rows.filter_line is not None:
+            report(f"{self.name}: {rows.filter_line} of the {split} split")
         return examples
 
     def example(self, row: Mapping[str, Any], id: str, where: str, place: str = "") -> Example:
@@ -353,7 +359,7 @@ def _with_overrides(data: Mapping[str, Any], overrides: Mapping[str, Any], folde
     """
     changed = deepcopy(dict(data))
     _locate(changed.get("verifiers"), folder, folder)
-    for key, value in overrides.items():
+    for key, value in sorted(overrides.items(), key=lambda item: item[0] != "dataset.path"):  # it resets other keys
         if key == "dataset.path" and is_local(str(value), Path.cwd()):
             value = str(Path.cwd() / str(value))
         _set(changed, key, value)
@@ -388,7 +394,7 @@ def _set(data: dict[str, Any], key: str, value: Any) -> None:
             raise UsageError(f"{key}={value}: {name!r} is not a section of the task")
     if key == "dataset.path":
         # The file replaces the whole source, generators included.
-        for replaced in ("generator", "arguments", "name"):
+        for replaced in ("generator", "arguments", *HUB_KEYS):
             section.pop(replaced, None)
     section[last] = value
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from dataclasses import asdict
@@ -13,9 +14,10 @@ from pydantic import ValidationError
 
 from grpo_env.bounds import bounds
 from grpo_env.errors import UsageError
+from grpo_env.taskfile.schema import SECTIONS
 from grpo_env.trainer.config import FIELDS, GROUPS, TrainConfig, check_effects
-from grpo_env.trainer.config.aliases import ALIASES, NOTES
 from grpo_env.trainer.config.effects import NEEDS
+from grpo_env.trainer.config.hints import HINTS
 from grpo_env.trainer.config.presets import PRESETS
 
 
@@ -24,18 +26,7 @@ from grpo_env.trainer.config.presets import PRESETS
     [
         ({"stpes": 1}, "unknown setting 'stpes'; did you mean 'steps'?"),
         ({1: 2}, "unknown setting '1'"),
-        ({"num_generations": 8}, "in grpo_env it is called 'group_size'"),
-        ({"beta": 0.1}, "in grpo_env it is called 'kl.coef'"),
-        ({"epsilon_high": 0.3}, "in grpo_env it is called 'loss.clip_high'"),
-        ({"epsilon": 0.2}, "in grpo_env these are 'loss.clip_low' and 'loss.clip_high'"),
         ({"epsilon": 0.2}, "TRL's sets both, unless epsilon_high is given"),
-        ({"clip_ratio": 0.2}, "in grpo_env these are 'loss.clip_low' and 'loss.clip_high'"),
-        ({"per_device_train_batch_size": 8}, "in grpo_env these are 'prompts_per_step' and 'group_size'"),
-        ({"gradient_accumulation_steps": 8}, "in grpo_env it is called 'engine.micro_batch_tokens'"),
-        ({"ppo_micro_batch_size_per_gpu": 8}, "in grpo_env it is called 'engine.micro_batch_tokens'"),
-        ({"optimizer": {"lr": 1e-4}}, "unknown setting 'optimizer.lr'; in grpo_env it is called 'optimizer.learn"),
-        ({"actor_rollout_ref.actor.clip_ratio_low": 0.1}, "in grpo_env it is called 'loss.clip_low'"),
-        ({"learning_rate": 1e-6}, "unknown setting 'learning_rate'; did you mean 'optimizer.learning_rate'?"),
         ({"every": 5}, "did you mean 'reward_model.every' or 'eval.every' or 'checkpoint.every'?"),
         ({"optimizer.learning_rat": 1e-6}, "did you mean 'optimizer.learning_rate'?"),
         ({"optimizer": {"learning_rat": 1e-6}}, "unknown setting 'optimizer.learning_rat'; did you mean 'optimizer.l"),
@@ -80,16 +71,9 @@ from grpo_env.trainer.config.presets import PRESETS
         ({"advantage.reward": "correct", "supervision": "process"}, "reward=correct needs supervision=outcome"),
         ({"loss": {"function": "a:b", "surrogate": "cispo"}}, "loss.function replaces loss.surrogate=cispo"),
         ({"loss.function": "a:b", "preset": "gspo"}, "loss.function replaces loss.importance_level=sequence"),
-        (
-            {"push_to_hub": True},
-            "unknown setting 'push_to_hub'; in grpo_env a run uploads nothing; when it is finished",
-        ),
         ({"optimizer.warmup_steps": 1.5}, "is 1.5; it must be a whole number, or a fraction below 1"),
         ({"chat_template_kwargs": {"a": 1}}, "it is a key of the task, 'prompt.chat_template_kwargs'"),
         ({"warmup_ratio": 0.1}, "it is called 'optimizer.warmup_steps' (a number below 1 is a fraction of steps)"),
-        ({"top_p": 0.9}, "unknown setting 'top_p'; in grpo_env samples come from the policy itself"),
-        ({"optimizer.beta1": 0.9}, "in grpo_env the decay rate of the first moment is 0.9"),
-        ({"output_dir": "out"}, "in grpo_env the folder of a run is an option of the command: --run FOLDER"),
         ({"kl.estimator": "k2", "kl.bias_correction": True, "kl.coef": 0.1}, "set kl.bias_correction=false, or"),
         ({"kl.reference_sync_every": 5}, "kl.reference_sync_every requires a reference model; set kl.coef above 0"),
     ],
@@ -162,7 +146,6 @@ def test_a_preset_replaces_that_of_the_defaults(preset: str | None, aggregation:
             {"loss.clip_high": 0.3, "preset": "online_rft"},
             "loss.clip_high=0.3 has no effect without loss.surrogate=ppo",
         ),
-        ({"reward_model.part": "prm"}, "reward_model.part=prm has no effect without reward_model.rule or"),
     ],
 )
 def test_a_setting_without_effect_is_an_error(settings: dict, message: str) -> None:
@@ -205,16 +188,126 @@ def test_presets() -> None:
     assert set(get_args(names)) == set(PRESETS)
 
 
-def test_presets_and_aliases_name_existing_settings() -> None:
-    leaves = {name.rpartition(".")[2] for name in FIELDS}
-    assert {name for names in ALIASES.values() for name in ([names] if isinstance(names, str) else names)} <= set(
-        FIELDS
-    )
-    assert set(NOTES) <= set(ALIASES)
-    assert not set(ALIASES) & (set(FIELDS) | leaves | set(GROUPS))
+def test_presets_name_existing_settings() -> None:
     assert {name for row in PRESETS.values() for name in row} <= set(FIELDS)
     for row in PRESETS.values():
         TrainConfig.from_mapping(row)
+
+
+# Names in papers, TRL, verl, OpenRLHF and accelerate, with the settings that do the same here.
+ELSEWHERE = {
+    "G num_generations n_samples_per_prompt n rollout.n rollout_n": "group_size",
+    "max_completion_length max_response_length max_tokens": "sampling.max_new_tokens",
+    "max_prompt_length": "sampling.max_prompt_tokens",
+    "max_length": "sampling.max_prompt_tokens sampling.max_new_tokens",
+    "filter_overlong_prompts": "sampling.overlong_prompts",
+    "temperature": "sampling.temperature",
+    "filter_groups": "dynamic_sampling.part",
+    "beta β kl_loss_coef actor.kl_loss_coef": "kl.coef",
+    "epsilon ε ϵ clip_ratio": "loss.clip_low loss.clip_high",
+    "clip_ratio_low": "loss.clip_low",
+    "epsilon_high clip_ratio_high": "loss.clip_high",
+    "loss_type": "loss.aggregation loss.surrogate",
+    "loss_agg_mode": "loss.aggregation",
+    "importance_sampling_level": "loss.importance_level",
+    "entropy_coeff": "loss.entropy_coef",
+    "vllm_importance_sampling_clip_max vllm_importance_sampling_cap": "loss.tis_cap",
+    "tis_imp_ratio_cap rollout_is_threshold truncated_importance_sampling_ratio": "loss.tis_cap",
+    "ref_model_sync_steps": "kl.reference_sync_every",
+    "scale_rewards": "advantage.scale",
+    "adv_estimator advantage_estimator": "advantage.baseline advantage.scale",
+    "mask_truncated_completions": "advantage.truncated",
+    "mu μ µ num_iterations ppo_epochs": "optimizer.updates_per_step",
+    "steps_per_generation ppo_mini_batch_size": "optimizer.mini_batches",
+    "max_steps total_training_steps": "steps",
+    "num_train_epochs total_epochs num_episodes": "epochs",
+    "batch_size train_batch_size": "prompts_per_step",
+    "per_device_train_batch_size generation_batch_size": "prompts_per_step group_size",
+    "gradient_accumulation_steps ppo_micro_batch_size_per_gpu max_token_len_per_gpu": "engine.micro_batch_tokens",
+    "lr learning_rate actor.optim.lr": "optimizer.learning_rate",
+    "lr_scheduler_type": "optimizer.lr_schedule",
+    "optim": "optimizer.name",
+    "adam_beta2": "optimizer.beta2",
+    "weight_decay optim.weight_decay": "optimizer.weight_decay",
+    "max_grad_norm max_grad_clip grad_clip": "optimizer.max_grad_norm",
+    "warmup warmup_steps lr_warmup_steps warmup_ratio lr_warmup_steps_ratio": "optimizer.warmup_steps",
+    "lora_r": "lora.rank",
+    "lora_alpha": "lora.alpha",
+    "lora_target_modules": "lora.target_modules",
+    "gradient_checkpointing": "engine.gradient_checkpointing",
+    "bf16 dtype": "engine.precision",
+    "use_cpu": "engine.device",
+    "use_vllm vllm_mode": "sampling.engine",
+    "vllm_server_base_url": "sampling.url",
+    "vllm_gpu_memory_utilization gpu_memory_utilization": "sampling.gpu_memory_fraction",
+    "max_off_policy_steps async_train": "sampling.off_policy_steps",
+    "model_name_or_path": "model",
+    "report_to log_with logger": "tracker",
+    "eval_steps": "eval.every",
+    "save_steps": "checkpoint.every",
+    "save_total_limit": "checkpoint.keep",
+    "load_best_model_at_end": "checkpoint.best",
+    "chat_template_kwargs data.chat_template_kwargs.enable_thinking": "prompt.chat_template_kwargs",
+    "system_prompt": "prompt.system",
+    "dataset_name": "dataset.path",
+    "dataset_config": "dataset.name",
+    "reward_funcs": "verifiers",
+    "reward_weights": "verifiers.NAME.weight",
+}
+WITHOUT = {
+    "top_p top_k min_p repetition_penalty": "samples come from the policy itself, whose log-probabilities",
+    "adam_beta1 beta1 optimizer.beta1": "the decay rate of the first moment is 0.9",
+    "output_dir": "the folder of a run is an option of the command: --run FOLDER",
+    "logging_dir logging_steps log_completions": "every step is recorded in the run's folder",
+    "push push_to_hub hub_model_id": "a run uploads nothing",
+}
+ALL_NAMES = [(name, text) for names, text in [*ELSEWHERE.items(), *WITHOUT.items()] for name in names.split()]
+
+
+@pytest.mark.parametrize(("name", "text"), ALL_NAMES)
+def test_a_name_from_elsewhere_is_answered_with_what_it_is_here(name: str, text: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        TrainConfig.from_mapping({name: 1})
+    message = str(caught.value)
+    assert message.startswith(f"settings: unknown setting {name!r}; ")
+    assert "\n" not in message
+    quoted = re.findall(r"'([\w.]+)'", message.partition("; ")[2])
+    if text in WITHOUT.values():
+        assert f"in grpo_env {text}" in message
+        assert not quoted
+    else:
+        assert quoted == text.split()
+        task_keys = text.split(".")[0] in SECTIONS
+        assert f"key of the task, '{text}'" in message if task_keys else set(quoted) <= set(FIELDS)
+
+
+def test_all_names_from_elsewhere_are_in_the_table_above() -> None:
+    leaves = {name.rpartition(".")[2] for name in FIELDS}
+    assert set(HINTS) <= {name for name, _ in ALL_NAMES}
+    assert not set(HINTS) & (set(FIELDS) | leaves | set(GROUPS))
+
+
+def test_epochs_stand_in_place_of_steps() -> None:
+    both = "steps=3 and epochs=2 both say how long the run is; give one"
+    for settings, defaults in (({"steps": 3, "epochs": 2}, {}), ({}, {"steps": 3, "epochs": 2})):
+        with pytest.raises(UsageError, match=both):
+            TrainConfig.from_mapping(settings, defaults=defaults)
+    lines: list[str] = []
+    for settings, defaults, examples, steps in (
+        ({"epochs": 1, "prompts_per_step": 16}, {"steps": 30}, 7473, 468),  # 467 steps and one prompt
+        ({"epochs": 0.07, "prompts_per_step": 1}, {}, 100, 7),
+        ({"epochs": 3, "prompts_per_step": 4}, {"epochs": 9}, 8, 6),
+        ({"steps": 30}, {"epochs": 9}, 8, 30),
+        ({}, {}, 8, 100),
+    ):
+        config = TrainConfig.from_mapping(settings, defaults=defaults).in_steps(examples, lines.append)
+        assert (config.steps, config.epochs) == (steps, None)
+        assert TrainConfig.from_mapping(config.model_dump()) == config
+    assert lines == [
+        "epochs     1 of 7,473 examples, 16 a step: 468 steps",
+        "epochs     0.07 of 100 examples, 1 a step: 7 steps",
+        "epochs     3 of 8 examples, 4 a step: 6 steps",
+    ]
 
 
 def test_every_setting_is_documented() -> None:

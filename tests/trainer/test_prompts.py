@@ -16,7 +16,7 @@ from grpo_env.trainer.shared_types import ScoredRollout
 
 from .shortcuts import with_settings
 
-SCHEDULE = TrainConfig(curriculum={"mode": "schedule", "difficulty": "level", "start_fraction": 0.25, "steps": 10})
+SCHEDULE = TrainConfig(curriculum={"mode": "schedule", "difficulty": "level", "steps": 10})
 RATE = TrainConfig(curriculum={"mode": "pass_rate"})
 
 
@@ -34,7 +34,7 @@ def pool(config: TrainConfig, levels: list[object]) -> PromptSampler:
 def test_easy_examples_come_first_and_finally_all() -> None:
     levels = [7, 1, 5, 3, 8, 2, 6, 4]
     sampler = pool(SCHEDULE, levels)
-    for step, fraction in [(0, 0.25), (2, 0.4), (5, 0.625), (10, 1.0), (40, 1.0)]:
+    for step, fraction in [(0, 0.2), (2, 0.36), (5, 0.6), (10, 1.0), (40, 1.0)]:
         hardest = {levels[int(example.id)] for at in range(60) for example in sampler.take(1, step, str(at))}
         assert hardest == set(range(1, 1 + -int(-fraction * 8 // 1)))
 

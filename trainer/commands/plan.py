@@ -30,6 +30,10 @@ def plan_lines(mixture: Mixture, gpu: float, settings: Mapping[str, Any]) -> Ite
     for phase, parts in (("always", plan.held), ("update", plan.update), ("sampling", plan.sampling)):
         for name, size in parts.items():
             yield f"{phase:10} {size / 1e9:7.2f} GB  {name}"
+    if config.epochs is not None:
+        lines: list[str] = []
+        config.in_steps(sum(len(task.examples("train")) for task in mixture.tasks), lines.append)
+        yield from lines
     rows = config.prompts_per_step * config.group_size
     sampled = f"{rows} completions of {config.sampling.max_new_tokens} tokens after prompts of {prompt}"
     if plan.fits:

@@ -16,7 +16,6 @@ _PENALTY: Condition = (lambda config: config.kl.coef > 0, "kl.coef above 0")
 _EVALUATED: Condition = (lambda config: config.eval.every > 0, "eval.every above 0")
 _SCHEDULE: Condition = (lambda config: config.curriculum.mode == "schedule", "curriculum.mode=schedule")
 _VALUES: Condition = (lambda config: config.step_values.rollouts > 0, "step_values.rollouts above 0")
-_WATCHED: Condition = (lambda config: config.reward_model.is_used, "reward_model.rule or reward_model.every")
 _TRAINED: Condition = (lambda config: config.reward_model.every > 0, "reward_model.every above 0")
 _CLIPPED: Condition = (
     lambda config: config.loss.surrogate in ("ppo", "cispo") and config.loss.function is None,
@@ -25,7 +24,6 @@ _CLIPPED: Condition = (
 
 NEEDS: dict[str, Condition] = {
     "advantage.step_credit": (lambda config: config.supervision != "outcome", "supervision=process or both"),
-    "curriculum.start_fraction": _SCHEDULE,
     "curriculum.steps": _SCHEDULE,
     "dynamic_sampling.max_rounds": (
         lambda config: config.dynamic_sampling.part is not None,
@@ -40,7 +38,6 @@ NEEDS: dict[str, Condition] = {
     "lora.target_modules": _ADAPTER,
     "loss.clip_high": _CLIPPED,
     "loss.clip_low": _CLIPPED,
-    "reward_model.part": _WATCHED,
     "reward_model.peak_learning_rate": _TRAINED,
     "reward_model.replay": _TRAINED,
     "sampling.gpu_memory_fraction": (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args, get_origin
 
@@ -12,7 +13,7 @@ from pydantic.fields import FieldInfo
 from grpo_env.bounds import bounds
 from grpo_env.errors import nearest
 
-from .aliases import ALIASES, ELSEWHERE, NOTES, TASK_KEYS
+from .hints import HINTS
 
 
 def unknown(name: str, value: Any, fields: Mapping[str, FieldInfo], groups: Sequence[str]) -> str:
@@ -20,18 +21,13 @@ def unknown(name: str, value: Any, fields: Mapping[str, FieldInfo], groups: Sequ
     if name in groups:
         members = [field for field in fields if field.startswith(f"{name}.")]
         return f"{name} is {value!r}; it must be a group of settings: {', '.join(members)}"
-    if key := next((TASK_KEYS[part] for part in name.split(".") if part in TASK_KEYS), None):
-        return f"unknown setting {name!r}; in grpo_env it is a key of the task, {key!r}"
-    leaf = name.rpartition(".")[2]
-    if leaf in ELSEWHERE:
-        return f"unknown setting {name!r}; in grpo_env {ELSEWHERE[leaf]}"
-    if alias := ALIASES.get(leaf):
-        several = not isinstance(alias, str)
-        hint = f"these are {' and '.join(map(repr, alias))}" if several else f"it is called {alias!r}"
-        note = f" ({NOTES[leaf]})" if leaf in NOTES else ""
-        return f"unknown setting {name!r}; in grpo_env {hint}{note}"
+    *path, leaf = unicodedata.normalize("NFKC", name).split(".")  # which has one μ for two, and one ε
+    if leaf in HINTS:
+        return f"unknown setting {name!r}; in grpo_env {HINTS[leaf]}"
     if same := [field for field in fields if field.rpartition(".")[2] == leaf]:
         return f"unknown setting {name!r}; did you mean {' or '.join(map(repr, same))}?"
+    if group := next((part for part in path if part in HINTS), None):
+        return f"unknown setting {name!r}; in grpo_env {HINTS[group]}"
     return f"unknown setting {name!r}; {nearest(name, fields)}"
 
 

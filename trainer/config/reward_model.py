@@ -10,8 +10,6 @@ from .settings import Settings
 class RewardModelConfig(Settings):
     """Watch a `reward_model` or `process_reward_model` of the reward, and train it on the run's own completions."""
 
-    part: str | None = None
-    """The part of the reward with the model; null: the only one."""
     rule: str | None = None
     """The part that the model's is compared with, and learns from; a process model needs one with step scores. null:
     the task's metric under `every`, and otherwise no comparison."""

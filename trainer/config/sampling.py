@@ -81,10 +81,8 @@ class CurriculumConfig(Settings):
     """``schedule``: easy examples first; ``pass_rate``: prefer examples often failed; null: shuffle every epoch."""
     difficulty: str | None = None
     """Under ``schedule``: column, path or template of a number, larger for harder; null: data in order."""
-    start_fraction: float = Field(default=0.2, ge=0, le=1)
-    """Under ``schedule``: fraction of the examples, the easiest ones, available at the first step."""
     steps: int = Field(default=50, ge=0)
-    """Under ``schedule``: steps until all examples are available."""
+    """Under ``schedule``: steps until all examples are available; at the first step, the easiest fifth is."""
 
     @model_validator(mode="after")
     def _difficulty_needs_schedule(self) -> Self:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -36,6 +37,9 @@ class TrainConfig(Settings):
     """Determines the order of the examples and every sample."""
     steps: int = Field(default=100, ge=0)
     """Training steps; each samples, scores and trains on ``prompts_per_step`` x ``group_size`` completions."""
+    epochs: float | None = Field(default=None, gt=0)
+    """Passes over the training examples, in place of ``steps``: as many steps as take so many prompts, rounded up.
+    Prompts that ``dynamic_sampling`` adds are not counted; the examples of a mixture are those of all its tasks."""
     prompts_per_step: int = Field(default=16, ge=1)
     """P: prompts per step, over all processes."""
     group_size: int = Field(default=8, ge=2)
@@ -62,6 +66,12 @@ class TrainConfig(Settings):
     engine: EngineConfig = EngineConfig()
     eval: EvalConfig = EvalConfig()
     checkpoint: CheckpointConfig = CheckpointConfig()
+
+    @model_validator(mode="after")
+    def _steps_or_epochs(self) -> Self:
+        if self.epochs is not None and "steps" in self.model_fields_set:
+            raise ValueError(f"steps={self.steps} and epochs={self.epochs:g} both say how long the run is; give one")
+        return self
 
     @model_validator(mode="after")
     def _step_values_need_steps(self) -> Self:
@@ -96,6 +106,14 @@ class TrainConfig(Settings):
             raise ValueError(f"advantage.reward=correct needs supervision=outcome, not {self.supervision}")
         return self
 
+    def in_steps(self, examples: int, report: Callable[[str], None]) -> Self:
+        """With ``steps`` in place of ``epochs``, for so many training examples, and a line that says so."""
+        if self.epochs is None:
+            return self
+        steps = math.ceil(round(self.epochs * examples / self.prompts_per_step, 9))  # .07 * 100 is above 7
+        report(f"epochs     {self.epochs:g} of {examples:,} examples, {self.prompts_per_step} a step: {steps:,} steps")
+        return self.model_copy(update={"steps": steps, "epochs": None})
+
     @classmethod
     def from_mapping(
         cls, settings: Mapping[str, Any], source: str = "settings", *, defaults: Mapping[str, Any] | None = None
@@ -115,6 +133,8 @@ class TrainConfig(Settings):
         layers = [flatten(mapping, source) for mapping in (defaults or {}, settings)]
         naming = next((layer for layer in reversed(layers) if "preset" in layer), None)
         for explicit in layers:
+            if explicit.keys() & {"steps", "epochs"}:
+                merged = {name: value for name, value in merged.items() if name not in ("steps", "epochs")}
             if explicit is naming:  # its preset replaces that of the defaults whole
                 merged |= PRESETS.get(str(explicit["preset"]), {})
             merged |= explicit

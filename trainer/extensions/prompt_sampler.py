@@ -22,6 +22,7 @@ from ..shared_types import Prompt, ScoredRollout
 
 # Weight of examples with a pass rate of 1: they are still sampled now and then, in case the model forgets them.
 MIN_WEIGHT = 0.05
+EASIEST = 0.2  # fraction of the examples that a schedule begins with
 
 
 class PromptSampler:
@@ -62,7 +63,7 @@ class PromptSampler:
             ranked = sorted(range(size), key=keys.__getitem__, reverse=True)
             return [self.examples[index] for index in islice(cycle(ranked), count)]
         if config.mode == "schedule":
-            fraction = min(1.0, config.start_fraction + (1 - config.start_fraction) * step / max(1, config.steps))
+            fraction = min(1.0, EASIEST + (1 - EASIEST) * step / max(1, config.steps))
             return take(self.examples[: max(1, math.ceil(fraction * size))], count, step, seed, first)
         return take(self.examples, count, step, seed, first)
 

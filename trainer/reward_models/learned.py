@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -53,15 +53,12 @@ def learned_part(task: Task, settings: RewardModelConfig) -> LearnedPart | None:
         return None
     parts = {part.name: part.verifier for part in getattr(task.verifier, "parts", ())}
     models = {name: part for name, part in parts.items() if hasattr(part, "trainable")}
-    if settings.part is not None and settings.part not in models:
-        raise UsageError(f"reward_model.part={settings.part}: {_no_part(task, models, settings.part)}")
-    if settings.part is None and len(models) != 1:
+    if len(models) != 1:
         found = ", ".join(models) if models else "none at its top level"
         raise UsageError(
-            f"reward_model: the task {task.name} has {len(models)} learned parts ({found}); name one with "
-            "reward_model.part"
+            f"reward_model: the task {task.name} has {len(models)} learned parts ({found}), and one can be watched"
         )
-    name = settings.part or next(iter(models))
+    name = next(iter(models))
     verifier, rule = cast("ModelVerifier", models[name]), settings.rule or task.metric
     if rule == name:
         raise UsageError(
@@ -69,7 +66,8 @@ def learned_part(task: Task, settings: RewardModelConfig) -> LearnedPart | None:
             f"{', '.join(part for part in parts if part != name) or 'the task has none'}"
         )
     if rule not in parts:
-        raise UsageError(f"reward_model.rule={rule}: {_no_part(task, set(parts) - {name}, rule)}")
+        known = nearest(rule, set(parts) - {name})
+        raise UsageError(f"reward_model.rule={rule}: no such part of the reward of {task.name}; {known}")
     if verifier.head == "causal":
         raise UsageError(f"reward_model: {name} is a language model (good_token), and only classifiers can be trained")
     if verifier.head == "token" and not may_have_steps(parts[rule]):
@@ -132,7 +130,3 @@ def _compared(ours: Score, rule: Score) -> Iterator[tuple[float, float]]:
 
 def _part(score: Score, name: str) -> Score | None:
     return next((part for part in score.parts if part.name == name), None)
-
-
-def _no_part(task: Task, parts: Iterable[str], name: str) -> str:
-    return f"no such part of the reward of {task.name}; {nearest(name, parts)}"

@@ -26,9 +26,9 @@ class RunFolder(RunFiles):
 
     @classmethod
     def create(
-        cls, path: Path | None, mixture: Mixture, config: TrainConfig, versions: Mapping[str, str] | None = None
+        cls, path: Path | None, mixture: Mixture, config: TrainConfig, versions: Mapping[str, Any] | None = None
     ) -> RunFolder:
-        """A new folder, see ``RunFiles.make``; ``versions`` are those of further packages."""
+        """A new folder, see ``RunFiles.make``; ``versions`` are those of further packages, and of the data."""
         model = str(Path(config.model).resolve()) if Path(config.model).is_dir() else config.model
         machine = {"seed": config.seed, "threads": torch.get_num_threads(), **(versions or {})}
         return cls.make(path, mixture, {**config.model_dump(), "model": model}, machine)

@@ -62,7 +62,7 @@ class RunConsole:
     def __init__(self, steps: int, console: Console | None = None, *, process: int = 0) -> None:
         """``process``: of several, only number 0 shows more than ``report``."""
         self.console = console or Console(stderr=True, highlight=False, quiet=process > 0)
-        self._steps, self._process = steps, process
+        self.steps, self._process = steps, process
         self._rows: deque[Row] = deque(maxlen=RECENT_ROWS)
         self._last_line_seconds = -LINE_INTERVAL
 
@@ -90,9 +90,9 @@ class RunConsole:
         self._rows.append(row)
         if row["kind"] == "eval":
             self.print(evaluation_line(row), "bold")
-        elif abs(row["seconds"] - self._last_line_seconds) >= LINE_INTERVAL or row["step"] + 1 == self._steps:
+        elif abs(row["seconds"] - self._last_line_seconds) >= LINE_INTERVAL or row["step"] + 1 == self.steps:
             self._last_line_seconds = row["seconds"]
-            self.print(f"step {row['step']} ({row['step'] + 1}/{self._steps}) | {step_line(row)} | left {self._left()}")
+            self.print(f"step {row['step']} ({row['step'] + 1}/{self.steps}) | {step_line(row)} | left {self._left()}")
 
     def progress(self, label: str, total: int, advice: str = "") -> AbstractContextManager[Callable[[int], None]]:
         """See ``progress.progress``."""
@@ -110,7 +110,7 @@ class RunConsole:
     def _left(self) -> str:
         last, base = self._rows[-1], self._rows[0]
         steps = _updates(last) - _updates(base)
-        return clock((last["seconds"] - base["seconds"]) / steps * (self._steps - _updates(last))) if steps else "?"
+        return clock((last["seconds"] - base["seconds"]) / steps * (self.steps - _updates(last))) if steps else "?"
 
 
 def step_line(row: Row) -> str:

@@ -30,7 +30,7 @@ from grpo_env.taskfile.yaml_file import read_yaml
 
 METRICS, SAMPLES, MODEL, BEST = "metrics.jsonl", "samples", "model", "best-step"
 REWARD_MODEL, TASK = "reward_model", "task.yaml"
-PACKAGES = ("grpo_env", "torch", "transformers", "accelerate", "tokenizers", "numpy")
+PACKAGES = ("grpo_env", "torch", "transformers", "accelerate", "tokenizers", "datasets", "numpy")
 
 
 @dataclass(frozen=True)

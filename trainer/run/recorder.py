@@ -55,7 +55,8 @@ class Recorder:
     def create(cls, run: Run, path: Path | None) -> Recorder:
         """Make the folder of a new run, in the first process, and tell the other processes its path."""
         is_main = bool(run.policy.accelerator.is_main_process)
-        made = RunFolder.create(path, run.mixture, run.config, run.engine.versions).path if is_main else None
+        versions = {**run.engine.versions, "data": run.fingerprints}
+        made = RunFolder.create(path, run.mixture, run.config, versions).path if is_main else None
         return cls(run, RunFolder(broadcast_object_list([made])[0], is_main), 0)
 
     @classmethod

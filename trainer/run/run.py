@@ -12,6 +12,7 @@ from torch import Tensor
 
 from grpo_env import scoring_process
 from grpo_env.core import Example
+from grpo_env.taskfile.dataset import fingerprint
 from grpo_env.taskfile.mixture import Mixture
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
@@ -73,6 +74,8 @@ class Run:
                 report(line)
             for sampler in samplers:
                 sampler.examples = _fitting(policy, sampler.task, "train", sampler.examples, config, report)
+            config = config.in_steps(sum(len(sampler.examples) for sampler in samplers), console.print)
+            console.steps = config.steps
             pairs = zip(mixture.tasks, held_out, strict=True)
             run = cls(
                 mixture,
@@ -96,6 +99,14 @@ class Run:
     def tasks(self) -> list[Task]:
         """The tasks with the reward that they have now: ``reward_model.every`` replaces its model."""
         return [sampler.task for sampler in self.samplers]
+
+    @property
+    def fingerprints(self) -> dict[str, dict[Split, str]]:
+        """Those of the rows that are trained and evaluated on, by task and split."""
+        return {
+            sampler.task.name: {"train": _fingerprint(sampler.examples), "eval": _fingerprint(held_out)}
+            for sampler, held_out in zip(self.samplers, self.held_out, strict=True)
+        }
 
     @property
     def engine(self) -> RolloutEngine:
@@ -136,6 +147,10 @@ class Progress:
             self.micro_batch_tokens = min(reduced)
             line = "out of memory: micro-batches are halved; engine.micro_batch_tokens is now"
             self._report(f"{line} {self.micro_batch_tokens}")
+
+
+def _fingerprint(examples: Sequence[Example]) -> str:
+    return fingerprint(example.info for example in examples)
 
 
 def _fitting(

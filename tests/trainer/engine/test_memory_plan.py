@@ -11,6 +11,8 @@ import torch
 from transformers import AutoConfig, Qwen2Config
 
 from grpo_env.errors import UsageError
+from grpo_env.taskfile.mixture import load_mixture
+from grpo_env.trainer.commands.plan import plan_lines
 from grpo_env.trainer.config import OptimizerConfig, TrainConfig
 from grpo_env.trainer.engine.memory import (
     coming_bytes,
@@ -146,3 +148,9 @@ def test_tokens_that_fit() -> None:
 def test_the_setting_and_other_devices(policy: Policy) -> None:
     assert default_tokens(policy, TrainConfig()) == 4096
     assert default_tokens(policy, TrainConfig(engine={"micro_batch_tokens": 77})) == 77
+
+
+def test_a_plan_says_how_many_steps_epochs_are(tmp_path: Path) -> None:
+    settings = {"model": shape_folder("0.5B", tmp_path), "epochs": 2, "prompts_per_step": 16}
+    mixture = load_mixture("arithmetic", {"dataset.limit": {"train": 100, "eval": 1}})
+    assert "epochs     2 of 100 examples, 16 a step: 13 steps" in plan_lines(mixture, 24, settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import math
@@ -88,7 +89,12 @@ def test_a_run_writes_its_files_and_console_output(
     assert (config["seed"], config["steps"], config["loss"]["clip_high"]) == (3, 3, 0.28)
     assert TrainConfig.from_mapping(config).seed == 3
     assert load_task(run / "task.yaml").name == "vowels"
-    assert torch.__version__.startswith(json.loads((run / "versions.json").read_text())["torch"].split("+")[0])
+    versions = json.loads((run / "versions.json").read_text())
+    assert torch.__version__.startswith(versions["torch"].split("+")[0])
+    for split, limit in (("train", None), ("eval", 4)):
+        numbers = [int(str(example.answer)) for example in task.examples(split, limit)]
+        lines = [f'{{"answer": "{n}", "question": "what is {n // 2}+{n // 2}?"}}\n' for n in numbers]
+        assert versions["data"]["vowels"][split] == hashlib.sha256("".join(lines).encode()).hexdigest()
     assert [row["step"] for row in metrics(run, "train")] == [0, 1, 2]
     assert [row["step"] for row in metrics(run, "eval")] == [0, 2, 3]
     assert (result.before["step"], result.after["step"]) == (0, 3)
@@ -193,6 +199,24 @@ def test_ctrl_c_and_resume_give_the_same_numbers(
     resumed = resume(tmp_path / "cut")
     assert_same_runs(whole_run, resumed.run_dir)
     assert resumed.before["accuracy"] == metrics(whole_run)[0]["accuracy"]
+
+
+@pytest.mark.slow
+def test_epochs_are_as_many_steps_and_resume_as_these(make_task, tmp_path: Path, capsys) -> None:
+    task = make_task(LETTERS, **CUT)
+    rows = [example.id for example in task.examples("train")]
+    assert len(rows) == 6
+    stop_after[0] = math.inf
+    whole = train(task, run_dir=tmp_path / "whole", steps=5).run_dir
+    stop_after[0] = 38
+    with pytest.raises(InterruptedRunError, match="2 of 5 steps are saved"):
+        train(task, run_dir=tmp_path / "cut", epochs=2.2)  # 13.2 prompts, 3 a step
+    assert "epochs     2.2 of 6 examples, 3 a step: 5 steps\n" in capsys.readouterr().err
+    stop_after[0] = math.inf
+    assert_same_runs(whole, resume(tmp_path / "cut").run_dir)
+    taken = Counter(row["id"] for row in read_samples(whole)[::4])
+    assert sorted(taken.values()) == [2] * 3 + [3] * 3
+    assert set(taken) == set(rows)
 
 
 @pytest.mark.slow
