@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from .file_format import FileFormat, GoldTemplate, Row
 from .lm_eval import LM_EVAL_SAMPLES
 from .native import NATIVE
+from .nemo_gym import NEMO_GYM
 from .openai_batch import OPENAI_BATCH
 from .openai_chat import OPENAI_CHAT
 from .scores import SCORES
@@ -23,6 +24,7 @@ FORMATS = (
     VERIFIERS_TRACES,
     VLLM_BATCH,
     OPENAI_BATCH,
+    NEMO_GYM,
     VERL_DUMP,
     VERL_GENERATION,
     TRL_COMPLETIONS,

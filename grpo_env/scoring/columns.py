@@ -20,7 +20,7 @@ from grpo_env.taskfile.task import Task
 
 MAX_GROUP = 4096  # completions: a group is scored as a whole, so all of it must fit into memory
 
-_LABELS = {"true": True, "1": True, "false": False, "0": False}
+_LABELS = {"true": True, "1": True, "false": False, "0": False, "-1": False}
 
 Row = Mapping[str, Any]
 
@@ -161,11 +161,13 @@ def labels_of(row: Row, fields: Fields, task: Task, count: int) -> tuple[bool | 
 
 
 def label_value(label: Any) -> bool:
-    """A label as a truth value: also the texts ``TRUE`` (spreadsheets) and ``True`` (pandas). Raises ``UsageError``."""
+    """A label as a truth value: also the texts ``TRUE`` (spreadsheets) and ``True`` (pandas), and -1 for false, which
+    verl's DAPO scores are (rllm#63). Raises ``UsageError``.
+    """
     value = _LABELS.get(label.strip().lower()) if isinstance(label, str) else label
-    if value not in (True, False):
-        raise UsageError(f"a label must be true, false, 1 or 0, found {label!r}")
-    return bool(value)
+    if value not in (1, 0, -1):
+        raise UsageError(f"a label must be true, false, 1, 0 or -1 (false), found {label!r}")
+    return value == 1
 
 
 def per_completion(row: Row, column: str, count: int) -> list[Any]:

@@ -144,17 +144,18 @@ def _read(spec: DatasetSpec, split: Split, folder: Path, source: str) -> Iterato
     is_hub = not is_local(spec.path or "", folder)
     if spec.revision is not None and not is_hub:
         raise UsageError(f"{where}: dataset.revision is for datasets of the hub")
-    if is_hub or (path.is_dir() and not is_saved):
+    by_hash, by_path = isinstance(wanted, float), "{split}" in (spec.path or "")
+    if is_hub or (path.is_dir() and not (is_saved or by_hash or by_path)):  # else, a folder's files are of one split
         return _numbered(split, _by_layout(spec, wanted, at if is_hub else str(path), where))
     for key in HUB_KEYS:
         if getattr(spec, key):
             raise UsageError(f"{where}: dataset.{key} is for datasets of the hub, and folders laid out as there")
-    by_hash, rows = isinstance(wanted, float), _saved(path, where) if is_saved else _of_files(at, folder)
+    rows = _saved(path, where) if is_saved else _of_files(at, folder)
     if isinstance(rows, Mapping):
         if wanted not in rows:
             raise UsageError(f"{where}: no split {wanted!r}; it has {', '.join(rows)}")
         return _numbered(split, rows[wanted])
-    if not by_hash and len(set(spec.split.values())) > 1 and "{split}" not in (spec.path or ""):
+    if not (by_hash or by_path) and len(set(spec.split.values())) > 1:
         raise UsageError(
             f"{path}: one file cannot be both splits; put {{split}} into dataset.path, "
             "or give fractions: dataset.split={train: 0.9, eval: 0.1}"

@@ -22,6 +22,7 @@ from grpo_env.formats.native import NATIVE
 from grpo_env.formats.packed_example import pack
 from grpo_env.formats.trl import TRL_COMPLETIONS
 from grpo_env.scoring import Fields
+from grpo_env.scoring.conversation import read_tools, read_turns
 from grpo_env.scoring.reader import RowReader
 from grpo_env.scoring.run import score_files
 from grpo_env.taskfile.task import load_task
@@ -430,6 +431,73 @@ def test_verifiers_traces(task):
         file_format.convert({**row, "traces": [trace, trace]})
     with pytest.raises(UsageError, match="the rollout failed: Boom"):
         file_format.convert({**row, "traces": [{**trace, "nodes": [], "ok": False, "errors": [{"message": "Boom"}]}]})
+
+
+def test_nemo_gym_rollouts(tmp_path, task):
+    """As the example_rollouts.jsonl of NeMo Gym's environments are, with null fields left out."""
+    said = [{"type": "output_text", "text": RIGHT, "annotations": []}]
+    reasoning = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}]}
+    message = {"type": "message", "role": "assistant", "status": "completed", "content": said}
+    asked = [{"type": "message", **CHAT[0]}, {"type": "message", **CHAT[1]}]
+    response = {"object": "response", "output": [reasoning, message], "usage": {"output_tokens": 21}}
+    row = {
+        "responses_create_params": {"input": asked, "tools": []},
+        "response": {**response, "status": "completed"},
+        "expected_answer": "18",
+        "reward": 1.0,
+        "_ng_task_index": 3,
+        "_ng_rollout_index": 0,
+    }
+    cut = {**response, "status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+    file_format, rows = read(jsonl(tmp_path / "rollouts.jsonl", [row, {**row, "response": cut}]))
+    assert file_format.name == "NeMo Gym rollouts"
+    assert [(row["prompt"], row["group"], row["num_tokens"]) for row in rows] == [(CHAT, "3", [21])] * 2
+    assert [row["finish_reason"] for row in rows] == [["stop"], ["length"]]
+    assert replies(rows[0]) == [(RIGHT, "Hm.")]
+    assert accuracies(task, file_format, rows[:1]) == [[1]]
+    plain = {**row, "responses_create_params": {"input": "Nine times two?", "instructions": "Reason."}}
+    assert file_format.convert(plain)["prompt"] == CHAT
+    for broken, problem in (
+        ({"error": {"message": "Boom"}, "output": []}, "the rollout failed: Boom"),
+        ({"output": [{"type": "function_call_output", "call_id": "1", "output": "x"}]}, "no output of the model"),
+        ({"output": [{"type": "web_search_call", "id": "1"}]}, "an item of type 'web_search_call' is neither"),
+    ):
+        with pytest.raises(UsageError, match=problem):
+            file_format.convert({**row, "response": broken})
+
+
+def test_calls_in_nemo_gym_rollouts_are_turns(task):
+    def call(number):
+        arguments = json.dumps({"id": number})
+        return {"type": "function_call", "call_id": f"c{number}", "name": "look", "arguments": arguments}
+
+    def result(number):
+        return {"type": "function_call_output", "call_id": f"c{number}", "output": f"room {number}"}
+
+    def says(text, role="assistant"):
+        return {"type": "message", "role": role, "content": [{"type": "output_text", "text": text}]}
+
+    output = [says("Two doors."), call(1), call(2), result(1), result(2), says("Which?"), says("3", "user"), call(3)]
+    tool = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {"id": {}}}}
+    row = {
+        "responses_create_params": {"input": "Look.", "tools": [tool]},
+        "response": {"output": [*output, result(3), says("Done."), says("")], "usage": {"output_tokens": 9}},
+    }
+    converted = detect_format([row]).convert(row)
+    assert "num_tokens" not in converted  # of all turns together
+    (chat,) = converted["completions"]
+    roles = [message["role"] for message in chat]
+    assert roles == ["assistant", "tool", "tool", "assistant", "user", "assistant", "tool", "assistant"]
+    turns = read_turns(chat, "think", "stop", read_tools(converted["tools"]))
+    assert [[(c.name, dict(c.arguments)) for c in turn.calls] for turn in turns] == [
+        [("look", {"id": 1}), ("look", {"id": 2})],
+        [],
+        [("look", {"id": 3})],
+        [],
+    ]
+    assert [[r.text for r in turn.results] for turn in turns] == [["room 1", "room 2"], [], ["room 3"], []]
+    assert not any(r.problem for turn in turns for r in turn.results)
+    assert (turns[1].reply, turns[-1].text) == ("3", "Done.")
 
 
 def test_scores_can_be_scored_again(tmp_path, task):

@@ -278,12 +278,12 @@ def test_a_label_can_be_written_as_spreadsheets_and_pandas_write_it(label: objec
     assert label_value(label) is True
 
 
-@pytest.mark.parametrize("label", [False, 0, "0", "false", "FALSE", "False"])
+@pytest.mark.parametrize("label", [False, 0, "0", "false", "FALSE", "False", -1, -1.0, "-1"])
 def test_a_false_label_is_not_read_as_a_text_that_is_not_empty(label: object) -> None:
     assert label_value(label) is False
 
 
 @pytest.mark.parametrize("label", ["", "yes", "2", 2, 0.5, None, [True]])
 def test_what_is_no_label_is_an_error(label: object) -> None:
-    with pytest.raises(UsageError, match="a label must be true, false, 1 or 0"):
+    with pytest.raises(UsageError, match="a label must be true, false, 1, 0 or -1"):
         label_value(label)
