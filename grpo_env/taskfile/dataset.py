@@ -152,7 +152,7 @@ def _read(spec: DatasetSpec, split: Split, folder: Path, source: str) -> Iterato
             raise UsageError(f"{where}: dataset.{key} is for datasets of the hub, and folders laid out as there")
     rows = _saved(path, where) if is_saved else _of_files(at, folder)
     if isinstance(rows, Mapping):
-        if wanted not in rows:
+        if isinstance(wanted, float) or wanted not in rows:
             raise UsageError(f"{where}: no split {wanted!r}; it has {', '.join(rows)}")
         return _numbered(split, rows[wanted])
     if not (by_hash or by_path) and len(set(spec.split.values())) > 1:
