@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean
@@ -66,7 +67,7 @@ class Recorder:
         start, messages = folder.load(run.policy, run.optimizer, run.updated_reference, run.samplers)
         folder.drop_from(start)
         run.policy.accelerator.wait_for_everyone()  # the others list the samples, which the main process has dropped
-        for message in messages:
+        for message in [*messages, *changed_data(folder, run)]:
             run.console.print(message, "red")
         return cls(run, folder, start, earlier_steps), start
 
@@ -166,3 +167,15 @@ def best(evaluations: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     """The first of the evaluations with the highest accuracy; ``None`` if nothing could be scored."""
     known = [row for row in evaluations if row["accuracy"] is not None]
     return max(known, key=lambda row: row["accuracy"], default=None)  # the first of equal ones
+
+
+def changed_data(folder: RunFolder, run: Run) -> Iterator[str]:
+    """A line for each task and split whose rows are others than at the beginning of a run that goes on."""
+    recorded = json.loads((folder.path / "versions.json").read_text("utf-8")).get("data", {})
+    for task, by_split in run.fingerprints.items():
+        for split, found in by_split.items():
+            if recorded.get(task, {}).get(split, found) != found:
+                yield (
+                    f"data       the {split} rows of {task} are others than when the run began, so its "
+                    "numbers will not be those of a run without an interruption"
+                )

@@ -289,6 +289,21 @@ def test_ctrl_c_waits_for_the_end_of_an_update() -> None:
 
 
 @pytest.mark.slow
+def test_a_run_that_goes_on_with_other_rows_says_so(make_task, tmp_path: Path, capsys) -> None:
+    stop_after[0] = math.inf
+    task = make_task(steps=1, eval={"every": 0, "at_start": False, "examples": 1})
+    run = train(task, run_dir=tmp_path / "run").run_dir
+    resume(run, steps="+1")
+    assert "others than when the run began" not in capsys.readouterr().err
+    rows = task.folder / "rows.jsonl"
+    kept = [example.answer for example in task.examples("eval", 1)]
+    lines = rows.read_text().splitlines(keepends=True)
+    rows.write_text("".join(line for line in lines if json.loads(line)["answer"] in kept) + "".join(lines[:8]))
+    resume(run, steps="+1")
+    assert capsys.readouterr().err.count("data       the train rows of vowels are others than when the run began") == 1
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [{}, {"kl.coef": 0.5, "kl.reference_sync_every": 3}])
 def test_resume_after_a_crash_drops_rows_after_the_checkpoint(make_task, tmp_path: Path, settings) -> None:
     task = make_task(LETTERS, steps=5, checkpoint={"every": 2}, **settings)
