@@ -6,7 +6,7 @@ export HF_HUB_DISABLE_TELEMETRY := 1
 # The suite starts hundreds of processes, which should not compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: train test check lint types shipped tests test-slow docs test-docs attacks fuzz soak test-integrations test-vllm test-view pictures dist clean
+.PHONY: train test check lint reference types shipped tests test-slow docs test-docs attacks fuzz soak test-integrations test-vllm test-view pictures dist clean
 
 train: $(VENV)/ready
 	$(BIN)/grpo_env train
@@ -19,6 +19,10 @@ lint: $(VENV)/ready
 	$(BIN)/ruff format --check .
 
 # The top-level folders become grpo_env.verifiers etc. only when installed, so types are checked on the installed package.
+reference:  # the pages that are generated from the classes
+	$(BIN)/python -c "from grpo_env.docgen.reference import page; print(page(), end='')" > docs/settings.md
+	$(BIN)/grpo_env verifiers show --all > docs/catalogue.md
+
 types: shipped
 	cd build/typing && $(abspath $(BIN))/mypy --config-file $(CURDIR)/pyproject.toml -p grpo_env
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from grpo_env import __version__
 from grpo_env.errors import GrpoEnvError
@@ -19,37 +20,50 @@ from .scores import compare, export, report, score
 from .serve import serve
 from .step_labels import label_steps
 from .tasks import audit, check, tasks_app
-from .training import evaluate, generate, list_settings, train
+from .training import evaluate, generate, train
 from .verifiers import verifiers_app
-from .view import view
+from .view import view_app
 
 # Commands import everything heavier than typer themselves, so that --help is instant.
 
+TASKS, COMPLETIONS, TRAINING, SERVE = "Tasks", "Completions", "Training", "Serve"
+FIRST = ("tasks", "verifiers")
+
+
+class InOrder(TyperGroup):
+    """Lists ``FIRST`` before the commands, as a user meets them; typer would list groups last."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return sorted(super().list_commands(ctx), key=lambda name: name not in FIRST)
+
+
 app = typer.Typer(
     name="grpo_env",
+    cls=InOrder,
     help="Verifiers, tasks and a compact trainer for GRPO.",
+    epilog="`check` and `audit` are short for `tasks check` and `tasks audit`. `reward-model` trains reward models.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.add_typer(tasks_app, name="tasks")
-app.add_typer(verifiers_app, name="verifiers")
-app.add_typer(reward_model_app, name="reward-model")
-app.command()(generate)
-app.command()(score)
-app.command()(serve)
-app.command()(report)
-app.command()(compare)
-app.command()(view)
-app.command()(export)
-app.command()(check)
-app.command()(audit)
-app.command()(play)
-app.command()(calibrate)
-app.command()(train)
-app.command("eval")(evaluate)
-app.command("label-steps")(label_steps)
-app.command("settings")(list_settings)
+app.add_typer(tasks_app, name="tasks", rich_help_panel=TASKS)
+app.add_typer(verifiers_app, name="verifiers", rich_help_panel=TASKS)
+app.command(hidden=True)(check)
+app.command(hidden=True)(audit)
+app.command(rich_help_panel=COMPLETIONS)(generate)
+app.command(rich_help_panel=COMPLETIONS)(score)
+app.add_typer(view_app, name="view", rich_help_panel=COMPLETIONS)
+app.command(rich_help_panel=COMPLETIONS)(compare)
+app.command(rich_help_panel=COMPLETIONS)(export)
+app.command(rich_help_panel=TRAINING)(train)
+app.command("eval", rich_help_panel=TRAINING)(evaluate)
+app.add_typer(reward_model_app, name="reward-model", hidden=True)
+app.command(rich_help_panel=SERVE)(serve)
+tasks_app.command()(check)
+tasks_app.command()(audit)
+tasks_app.command()(play)
+view_app.command()(report)
+view_app.command()(calibrate)
+reward_model_app.command("label-steps")(label_steps)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""``grpo_env calibrate``."""
+"""``grpo_env view calibrate``."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def calibrate(
     else:
         fields = Fields(tuple(completion or ()), answer, id, tuple(label or ()), group)
         options = Options(fields, split=split)  # type: ignore[arg-type]
-        again = f"grpo_env calibrate {loaded.command_line_name} {out}{repeated(overrides, verifiers)} --ask"
+        again = f"grpo_env view calibrate {loaded.command_line_name} {out}{repeated(overrides, verifiers)} --ask"
         _from_completions(loaded, paths, options, workers, out, size, seed, second, ask, show, as_json, again)
 
 

@@ -1,4 +1,4 @@
-"""``grpo_env play``: a person, or a file of turns, in place of the model."""
+"""``grpo_env tasks play``: a person, or a file of turns, in place of the model."""
 
 from __future__ import annotations
 

@@ -20,12 +20,12 @@ from .options import (
 )
 from .training import quiet_libraries
 
-reward_model_app = typer.Typer(help="Train reward models.", no_args_is_help=True)
+reward_model_app = typer.Typer(help="Label steps, and train reward models.", no_args_is_help=True)
 
 
 @reward_model_app.callback()
 def reward_model() -> None:
-    """Train reward models."""
+    """Label steps, and train reward models."""
 
 
 @reward_model_app.command("train")

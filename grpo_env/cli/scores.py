@@ -1,4 +1,4 @@
-"""``grpo_env score``, and ``report``, ``compare`` and ``export`` of its scores."""
+"""``grpo_env score``, and ``view report``, ``compare`` and ``export`` of its scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``grpo_env label-steps``."""
+"""``grpo_env reward-model label-steps``."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def label_steps(
 ) -> None:
     """Label the steps of completions by how often a model reaches the correct answer from their ends (Math-Shepherd).
 
-    Writes score rows with the labels, for `grpo_env export prm --part rollouts` and `grpo_env report`. An interrupted
-    run resumes.
+    Writes score rows with the labels, for `grpo_env export prm --part rollouts` and `grpo_env view report`.
+    An interrupted run resumes.
     """
     quiet_libraries()
     from grpo_env.taskfile.task import load_task

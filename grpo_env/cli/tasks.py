@@ -110,7 +110,7 @@ def _new_environment(file: Path) -> None:
     for path, template in ((code, "class.txt"), (file, "task.txt")):
         text = files("grpo_env.environments").joinpath("templates", template).read_text(encoding="utf-8")
         write_new(path, text.replace("TASK_NAME", file.stem).replace("CLASS_NAME", class_name))
-    console.print(f"Wrote {file} and {code}. Next: grpo_env play {file}")
+    console.print(f"Wrote {file} and {code}. Next: grpo_env tasks play {file}")
 
 
 def check(

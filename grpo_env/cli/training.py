@@ -1,4 +1,4 @@
-"""``grpo_env train``, ``eval``, ``generate`` and ``settings``."""
+"""``grpo_env train``, ``eval`` and ``generate``."""
 
 from __future__ import annotations
 
@@ -30,6 +30,16 @@ from .options import (
 DEFAULT_TASK = "arithmetic"
 
 
+def _list_settings(show: bool) -> None:
+    if show:
+        from rich.console import Console
+
+        from grpo_env.docgen.task_summary import settings
+
+        Console().print(settings())
+        raise typer.Exit
+
+
 def train(
     task: Annotated[str, typer.Argument(help="Name or file of a task or a mixture of tasks.")] = DEFAULT_TASK,
     overrides: Overrides = None,
@@ -42,11 +52,14 @@ def train(
     verifiers: VerifierFiles = None,
     plan: Annotated[bool, typer.Option("--plan", help="Train nothing: print what the run takes on a GPU.")] = False,
     gpu: Annotated[float, typer.Option("--gpu", min=1, help="With --plan: memory of the GPU in GB.")] = 24,
+    list_settings: Annotated[
+        bool, typer.Option("--settings", callback=_list_settings, is_eager=True, help="List the settings.")
+    ] = False,
 ) -> None:
     """Train a model with GRPO on a task or a mixture of tasks.
 
     Settings come from the task's train section, then the --config file, then KEY=VALUE. List them with
-    `grpo_env settings`.
+    `grpo_env train --settings`.
     """
     if resume is not None:
         words = [*([] if task == DEFAULT_TASK else [task]), *(overrides or [])]
@@ -170,24 +183,6 @@ def generate(
         )
     command = f"grpo_env score {loaded.command_line_name} {out}{repeated(overrides, verifiers)} --out scores.jsonl"
     console.print(f"Wrote {out}. Next: {command}", markup=False, soft_wrap=True)
-
-
-def list_settings(
-    markdown: Annotated[
-        bool, typer.Option("--markdown", help="Print a Markdown page, with the keys of task files as well.")
-    ] = False,
-) -> None:
-    """List the settings of `grpo_env train` with their defaults."""
-    if markdown:
-        from grpo_env.docgen.reference import page
-
-        print(page(), end="")
-        return
-    from rich.console import Console
-
-    from grpo_env.docgen.task_summary import settings
-
-    Console().print(settings())
 
 
 def quiet_libraries() -> None:

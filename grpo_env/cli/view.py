@@ -4,15 +4,33 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from grpo_env.errors import UsageError
 from grpo_env.files.writer import check_free
 
 from .options import Overwrite, console, write_new
 from .serve import read_token
+
+OPEN = "open"
+
+
+class OpenByDefault(TyperGroup):
+    """A group whose arguments are those of ``open`` if they do not begin with another of its commands."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        known = args[:1] == ["--help"] or (args and args[0] in self.commands)
+        return super().parse_args(ctx, args if known or not args else [OPEN, *args])
+
+
+view_app = typer.Typer(
+    cls=OpenByDefault,
+    help="Read completions in a browser (`view FILE`) or as a report, and measure how often a metric is wrong.",
+    no_args_is_help=True,
+)
 
 NEEDED = ("duckdb", "starlette", "uvicorn")
 
@@ -23,6 +41,7 @@ def require_packages() -> None:
         raise UsageError("grpo_env view needs packages that are not installed: pip install 'grpo_env[view]'")
 
 
+@view_app.command(OPEN)
 def view(
     paths: Annotated[
         list[Path], typer.Argument(metavar="FILE|RUN...", help="Files written by grpo_env score, folders of runs.")

@@ -29,7 +29,7 @@ def completions(tmp_path: Path) -> Path:
 
 def run(*arguments: object, cwd: Path, keys: str = "", code: int = 0):
     with mock.patch("sys.stdin", io.StringIO(keys)):
-        done = grpo_env("calibrate", "arithmetic", *arguments, cwd=cwd)
+        done = grpo_env("view", "calibrate", "arithmetic", *arguments, cwd=cwd)
     assert done.returncode == code, done.stderr
     return done
 
@@ -57,7 +57,7 @@ def test_a_sample_is_drawn_labeled_in_the_terminal_and_reported_on(completions: 
     done = run(completions, "metric=accuracy", "--out", "labels.jsonl", cwd=tmp_path)
     assert done.stdout.splitlines()[-1].split() == ["20", "20"]
     assert "Wrote labels.jsonl." in done.stderr
-    assert done.stderr.endswith("grpo_env calibrate arithmetic labels.jsonl metric=accuracy --ask\n")
+    assert done.stderr.endswith("grpo_env view calibrate arithmetic labels.jsonl metric=accuracy --ask\n")
     rows = [json.loads(line) for line in (tmp_path / "labels.jsonl").read_text().splitlines()]
     keys = "".join("ny"[LABELS[row["completion"]]] for row in rows)
     first = run("labels.jsonl", "--ask", cwd=tmp_path, keys=keys[:7])

@@ -124,11 +124,11 @@ def test_a_part_without_any_score_has_a_reason_and_without_any_total_the_exit_co
     [
         (["score", "arithmetic", "FILE", "--out"], "out.jsonl", "add --overwrite"),
         (["export", "sft", "SCORES", "--out"], "out.jsonl", "add --overwrite"),
-        (["report", "SCORES", "--out"], "out.html", "add --overwrite"),
+        (["view", "report", "SCORES", "--out"], "out.html", "add --overwrite"),
         (["tasks", "new"], "out.yaml", "delete it first"),
         (["tasks", "new", "--data", "FILE"], "out.yaml", "delete it first"),
-        (["play", "till", "--out"], "out.jsonl", "delete it first"),
-        (["calibrate", "arithmetic", "FILE", "--out"], "out.jsonl", "delete it first"),
+        (["tasks", "play", "till", "--out"], "out.jsonl", "delete it first"),
+        (["view", "calibrate", "arithmetic", "FILE", "--out"], "out.jsonl", "delete it first"),
     ],
 )
 def test_one_message_for_an_output_that_exists_and_one_for_a_missing_folder(file, tmp_path, command, name, advice):
@@ -230,7 +230,11 @@ def test_from_a_model_to_a_training_set_without_a_script(tmp_path):
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     following = done.stderr.splitlines()[-1].partition("Next: grpo_env ")[2].split()
     assert following == ["score", "arithmetic", "c.jsonl", "dataset.limit.eval=20", "--out", "scores.jsonl"]
-    for command in (following, ["report", "scores.jsonl"], ["export", "sft", "scores.jsonl", "--out", "sft.jsonl"]):
+    for command in (
+        following,
+        ["view", "report", "scores.jsonl"],
+        ["export", "sft", "scores.jsonl", "--out", "sft.jsonl"],
+    ):
         done = grpo_env(*command, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in (tmp_path / "sft.jsonl").read_text().splitlines()]
@@ -327,7 +331,7 @@ def test_version_and_help():
 def test_settings_lists_every_field_with_its_description():
     from grpo_env.trainer.config import FIELDS
 
-    lines = [line.split(maxsplit=2) for line in grpo_env("settings").stdout.splitlines()]
+    lines = [line.split(maxsplit=2) for line in grpo_env("train", "--settings").stdout.splitlines()]
     for name, field in FIELDS.items():
         (line,) = [line for line in lines if line and line[0] == name]
         assert line[1] == (str(field.default) or '""')

@@ -1,4 +1,4 @@
-"""``grpo_env play`` with turns from standard input."""
+"""``grpo_env tasks play`` with turns from standard input."""
 
 import json
 import shutil
@@ -35,7 +35,7 @@ def folder(tmp_path):
 
 
 def play(*arguments, turns=""):
-    return CliRunner().invoke(app, ["play", *map(str, arguments)], input=turns)
+    return CliRunner().invoke(app, ["tasks", "play", *map(str, arguments)], input=turns)
 
 
 def test_an_episode_is_played_shown_scored_and_written(folder):
@@ -84,7 +84,7 @@ def test_turns_that_end_too_early_and_calls_that_cannot_be_read(folder):
 
 def test_a_task_of_one_turn(folder):
     text = TASK.replace('environment: {use: "till.py:Till", max_turns: 4}\n', "").replace(", on: each", "")
-    (folder / "till.yaml").write_text(text.replace("  environment_reward: {weight: 0.5}\n", ""))
+    (folder / "till.yaml").write_text(text.replace("  environment_reward: {weight: 0.5, process: 0.0}\n", ""))
     done = play(folder / "till.yaml", turns="7\n")
     assert "total: 1 " in done.stdout.replace("\n", " ")
     assert isinstance(play(folder / "till.yaml", "--row", "2").exception, UsageError)

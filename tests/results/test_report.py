@@ -232,17 +232,17 @@ def test_a_parquet_file_gives_the_same_report(rows, tmp_path):
 
 def test_the_command_writes_a_page_and_pictures_and_overwrites_nothing(rows, tmp_path):
     scores, out, folder = write(tmp_path / "scores.jsonl", rows), tmp_path / "r.html", tmp_path / "png"
-    done = CliRunner().invoke(app, ["report", str(scores), "--out", str(out), "--png", str(folder)])
+    done = CliRunner().invoke(app, ["view", "report", str(scores), "--out", str(out), "--png", str(folder)])
     assert done.exit_code == 0, done.output
     assert "warning: tidy accounts for 75% of the reward's variance" in done.stderr
     assert out.read_text() == render(make_report(scores))
     pictures = sorted(path.name for path in folder.iterdir())
     assert pictures == ["groups.png", "length.png", "parts.png", "pass.png", "variance.png"]
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in folder.iterdir())
-    again = CliRunner().invoke(app, ["report", str(scores), "--out", str(out)])
+    again = CliRunner().invoke(app, ["view", "report", str(scores), "--out", str(out)])
     assert isinstance(again.exception, UsageError)
     refused = CliRunner().invoke(
-        app, ["report", str(scores), "--out", str(tmp_path / "new.html"), "--png", str(folder)]
+        app, ["view", "report", str(scores), "--out", str(tmp_path / "new.html"), "--png", str(folder)]
     )
     assert "already exists" in str(refused.exception)
     assert not (tmp_path / "new.html").exists()
@@ -253,7 +253,7 @@ def test_names_from_a_file_do_not_steer_the_terminal(rows, tmp_path):
     for row in rows:
         row |= {"metric": name, "parts": {name: row["parts"]["accuracy"]}}
     scores = write(tmp_path / "scores.jsonl", rows)
-    for command in (["report"], ["export", "sft"]):
+    for command in (["view", "report"], ["export", "sft"]):
         done = CliRunner().invoke(app, [*command, str(scores), "--out", str(tmp_path / f"{command[-1]}.jsonl")])
         assert done.exit_code == 0, done.output
         assert "acc\\x1b[31m\\u202e" in done.output

@@ -176,7 +176,9 @@ def test_the_command_warns_if_nothing_can_be_told_apart(
     settings = ["verifiers={test_ends_with_gold: {weight: 1.0}}", "metric=test_ends_with_gold", "engine.device=cpu"]
     settings += ["dataset.answer={{ gold }}"]
     words = [gold.task.source, str(file), *settings, f"sampling.max_new_tokens={LONGEST}", "--model", gold.policy.name]
-    monkeypatch.setattr("sys.argv", ["grpo_env", "label-steps", *words, "--out", str(out), "--rollouts", "1"])
+    monkeypatch.setattr(
+        "sys.argv", ["grpo_env", "reward-model", "label-steps", *words, "--out", str(out), "--rollouts", "1"]
+    )
     with pytest.raises(SystemExit) as end:
         main()
     assert end.value.code == 0

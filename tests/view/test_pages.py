@@ -509,7 +509,7 @@ def test_a_report_links_its_completions_to_their_groups(row, write, tmp_path):
     scores = write(rows)
     (tmp_path / "pages").mkdir()
     page, groups = tmp_path / "report.html", tmp_path / "pages/the groups.html"
-    arguments = ["report", str(scores), "--out", str(page), "--groups", str(groups)]
+    arguments = ["view", "report", str(scores), "--out", str(page), "--groups", str(groups)]
     result = CliRunner().invoke(command, arguments)
     assert result.exit_code == 0, result.exception
     links = [value for _, name, value in Page(page.read_text()).attributes if name == "href"]

@@ -1,4 +1,4 @@
-"""``grpo_env label-steps``: labels for the steps of saved completions, by rollouts of a model from the end of each.
+"""``grpo_env reward-model label-steps``: labels of steps by rollouts of a model from their ends.
 
 Math-Shepherd (Wang et al. 2024, arXiv:2312.08935, section 3.3): the soft label of a step is the fraction of
 continuations from its end that reach the correct answer; the hard label is 1 if any does.

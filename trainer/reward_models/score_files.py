@@ -70,7 +70,9 @@ def _part(row: ScoreRow, name: str) -> PartScore:
     full = next((known for known in scores if known == name or known.endswith(f".{name}")), None)
     if full is None:
         hint = (
-            "label the steps with grpo_env label-steps, or give --part" if name == ROLLOUTS else nearest(name, scores)
+            "label the steps with grpo_env reward-model label-steps, or give --part"
+            if name == ROLLOUTS
+            else nearest(name, scores)
         )
         raise UsageError(f"{location(row)}: no part is called {name!r}; {hint}")
     return scores[full]

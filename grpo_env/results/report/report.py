@@ -116,7 +116,7 @@ class Times:
 
 @dataclass(frozen=True)
 class Report:
-    """The numbers of ``grpo_env report``."""
+    """The numbers of ``grpo_env view report``."""
 
     source: str
     task: str
