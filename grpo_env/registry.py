@@ -1,5 +1,7 @@
 """Looks up verifiers by name: registered in this process, built in, from an entry point, ``module:Class`` or a file.
 
+Instead of a class, a module or a file may have a plain function (``verifiers/function.py``).
+
 Also loads functions that tasks and settings name: ``module:function`` or ``FILE.py:function``.
 """
 
@@ -68,6 +70,8 @@ BUILT_IN: dict[str, str] = {
 }
 # Those whose scores have steps. Of verifiers that are not built in, the scores tell.
 SCORE_STEPS = frozenset({"equation_steps", "labelled_steps", "process_reward_model", "tool_calls"})
+
+_OF_FUNCTION = "grpo_env.verifiers.function:verifier_class"
 
 _registered: dict[str, type[Verifier]] = {}
 _homes: dict[str, str] = {}  # FILE.py:Class of those that a file registers
@@ -226,13 +230,13 @@ def load_function(name: str) -> Callable[..., Any]:
 def _load(home: str) -> type[Verifier]:
     file, _, attribute = home.rpartition(":")
     try:
-        cls = (
-            getattr(import_module(_import_file(Path(file))), attribute)
-            if file.endswith(".py")
-            else load_attribute(home)
-        )
+        module = _import_file(Path(file)) if file.endswith(".py") else file
+        loaded = getattr(import_module(module), attribute) if file.endswith(".py") else load_attribute(home)
     except (ImportError, AttributeError, ValueError) as error:
         raise UsageError(f"verifier {home!r} cannot be loaded: {error}") from error
-    if not (isinstance(cls, type) and issubclass(cls, Verifier)):
+    if isinstance(loaded, type) and issubclass(loaded, Verifier):
+        return loaded
+    if isinstance(loaded, type):
         raise UsageError(f"verifier {home!r} is not a subclass of grpo_env.core.Verifier")
-    return cls
+    of_function: type[Verifier] = load_attribute(_OF_FUNCTION)(home, loaded, module)
+    return of_function

@@ -62,8 +62,15 @@ def _dataclass_options(cls: type) -> list[Option]:
 
 
 def _field_docstrings(cls: type) -> dict[str, str]:
-    """The strings under the fields of a class body; Python does not keep them, so they are read from the source."""
-    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(cls))).body
+    """The strings under the fields of a class body; Python does not keep them, so they are read from the source.
+
+    None for a class without source, such as that of a plain function.
+    """
+    try:
+        source = inspect.getsource(cls)
+    except OSError:
+        return {}
+    (tree,) = ast.parse(textwrap.dedent(source)).body
     assert isinstance(tree, ast.ClassDef)
     return {
         ast.unparse(statement.target): " ".join(str(ast.literal_eval(text.value)).split())

@@ -9,7 +9,7 @@ from copy import deepcopy
 from dataclasses import dataclass, fields, is_dataclass, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from grpo_env.core import Completion, Example, Format, Score, Verifier, score_one
 from grpo_env.errors import UsageError, nearest
@@ -284,7 +284,8 @@ def make_task(data: Mapping[str, Any], source: str, folder: Path, overrides: Map
     spec = validate(TaskSpec, _with_overrides(data, overrides or {}, folder), source)
     for key, template in _templates(spec):
         check_template(template, f"{source}: {key}")
-    parts = _parts(spec.verifiers, spec.format, source, folder, ["verifiers"])
+    file = _File(source, folder, spec.format, is_chat=spec.prompt.text is None)
+    parts = _parts(spec.verifiers, file, ["verifiers"])
     total = {"parts": parts, "deadline": spec.deadline}
     verifier = build_verifier(find("weighted_sum"), total, source, ["verifiers"])
     places: dict[str, str] = {}
@@ -321,7 +322,7 @@ def finds_task(name: str, task: Task) -> bool:
 def make_verifier(name: str, options: Mapping[str, Any], source: str, format: Format | None = None) -> Verifier:
     """A verifier by name, with ``options`` as a task file sets them. Raises ``UsageError`` naming ``source``."""
     spec = VerifierSpec.model_validate({**options, "use": name})
-    return _verifier(name, spec, format or Format(), source, Path(), [name])
+    return _verifier(name, spec, _File(source, Path(), format or Format()), [name])
 
 
 def find_task_file(name: str | Path) -> Path:
@@ -419,9 +420,16 @@ def _verifier_templates(specs: Mapping[str, VerifierSpec], at: str) -> Iterator[
         yield from _verifier_templates(spec.of or {}, f"{at}.{name}.of")
 
 
-def _parts(
-    specs: Mapping[str, VerifierSpec], format: Format, source: str, folder: Path, at: list[str]
-) -> tuple[Any, ...]:
+class _File(NamedTuple):
+    """What verifiers are told of their task file. ``is_chat``: the prompt is a chat, no plain text."""
+
+    source: str
+    folder: Path
+    format: Format
+    is_chat: bool = True
+
+
+def _parts(specs: Mapping[str, VerifierSpec], file: _File, at: list[str]) -> tuple[Any, ...]:
     # Imported late: verifiers are loaded by name, so that importing a task stays light.
     from grpo_env.verifiers.parts import Part
     from grpo_env.verifiers.schedule import Cosine, Linear
@@ -435,13 +443,14 @@ def _parts(
         assert line is not None
         return shape(start=line.start, end=line.end, steps=line.steps)
 
+    format, source = file.format, file.source
     parts = []
     for name, spec in specs.items():
         where = [*at, name]
         try:
             part = Part(
                 name=name,
-                verifier=_verifier(name, spec, format, source, folder, where),
+                verifier=_verifier(name, spec, file, where),
                 weight=number(spec.weight),
                 process=None if spec.process is None else number(spec.process),
                 on=spec.on,
@@ -458,9 +467,10 @@ def _parts(
     return tuple(parts)
 
 
-def _verifier(name: str, spec: VerifierSpec, format: Format, source: str, folder: Path, at: list[str]) -> Verifier:
+def _verifier(name: str, spec: VerifierSpec, file: _File, at: list[str]) -> Verifier:
+    source = file.source
     try:
-        cls = _find(spec.use or name, folder)
+        cls = _find(spec.use or name, file.folder)
     except UsageError as error:
         raise UsageError(f"{source}: {'.'.join(at)}: {error}") from error
     if not is_dataclass(cls):
@@ -475,15 +485,17 @@ def _verifier(name: str, spec: VerifierSpec, format: Format, source: str, folder
     if spec.of is not None and not composite:
         raise UsageError(f"{source}: {'.'.join(at)}.of: {spec.use or name} is not composed of other verifiers")
     if composite:
-        options["parts"] = _parts(spec.of or {}, format, source, folder, [*at, "of"])
+        options["parts"] = _parts(spec.of or {}, file, [*at, "of"])
     if "deadline" in known and spec.deadline is not None:  # an option of its own, as of python_tests
         options["deadline"] = spec.deadline
     if "format" in known:
-        options.setdefault("format", format)
+        options.setdefault("format", file.format)
+    if "is_chat" in known:
+        options.setdefault("is_chat", file.is_chat)
     if ".py:" in str(options.get("kind")) and not is_safe_mode():  # of accuracy
-        options["kind"] = locate(options["kind"], folder)
+        options["kind"] = locate(options["kind"], file.folder)
     if any(is_template(value) for name, value in options.items() if name in known):
-        return RowOptions(cls, options, format, source, tuple(at))
+        return RowOptions(cls, options, file.format, source, tuple(at))
     return build_verifier(cls, options, source, at)
 
 
