@@ -53,6 +53,7 @@ BUILT_IN: dict[str, str] = {
     "turns": "grpo_env.verifiers.turns:Turns",
     "environment_reward": "grpo_env.verifiers.turns:EnvironmentReward",
     "overlong": "grpo_env.verifiers.length:Overlong",
+    "target_length": "grpo_env.verifiers.length:TargetLength",
     "cosine_length": "grpo_env.verifiers.length:CosineLength",
     "length_rank": "grpo_env.verifiers.length:LengthRank",
     "majority": "grpo_env.verifiers.agreement:Majority",

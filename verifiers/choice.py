@@ -41,7 +41,8 @@ class Choice(Verifier):
     letters: str = "ABCD"
     """The letters (or digits) of the options."""
     sources: tuple[Source, ...] = SOURCES
-    """Where a final answer is looked for; the first one present decides. ``[boxed]`` reads boxes and nothing else."""
+    """Where a final answer is looked for; the first one present decides. ``[boxed]`` demands a box, ``[answer_tag]``
+    the format's answer tag, and one ``choice`` of each under ``all_of`` both."""
 
     cases: ClassVar[tuple[Case, ...]] = (
         Case(r"<think>6*7=42</think><answer>\boxed{C}</answer>", 1.0, "boxed in the answer tag", answer="C"),
@@ -54,6 +55,7 @@ class Choice(Verifier):
         Case(r"\boxed{B} no, \boxed{C}", 0.0, "two boxes", answer="C"),
         Case(r"\boxed{42} \boxed{C}", 0.0, "another answer beside the letter", answer="C"),
         Case("The answer is C.", 0.0, "not in a box", answer="C", options={"sources": ["boxed"]}),
+        Case("The answer is C.", 0.0, "not in a tag", answer="C", options={"sources": ["answer_tag"]}),
         Case("<answer>Beats me</answer>", 0.0, "words that begin with a capital B", answer="B"),
         Case("<answer>C</answer>", None, "the gold answer is not one of the letters", answer="42"),
     )

@@ -9,6 +9,7 @@ from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
 from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
+from .answers.extract.boxed import boxed as box_in
 from .blocks import find_tags, first_block, is_blank, tag_names, whole_turn
 from .linear_regex import is_full_match, linear_regex
 
@@ -34,6 +35,9 @@ class StrictFormat(Verifier):
     """Whether every tag must be on its own line."""
     pattern: str | None = None
     r"""What must stand in the answer block, apart from white space around it: ``\\boxed\{[A-D]\}``, in RE2's syntax."""
+    boxed: bool = False
+    r"""Whether the answer must have a ``\boxed{}`` that is closed and not empty: in its block, or behind the reasoning
+    in a format without an answer tag."""
 
     cases: ClassVar[tuple[Case, ...]] = (
         Case("<think>\n9*2=18\n</think>\n<answer>\n18\n</answer>", 1.0, "the blocks and nothing else"),
@@ -68,6 +72,7 @@ class StrictFormat(Verifier):
             options={"format": {"answer": None}},
         ),
         Case("<think>9*2=18</think>", 0.0, "no answer", options={"format": {"answer": None}}),
+        Case("<think>9*2=18</think> 18", 0.0, "no box", options={"format": {"answer": None}, "boxed": True}),
     )
 
     def __post_init__(self) -> None:
@@ -101,8 +106,9 @@ class StrictFormat(Verifier):
             is_answer = untagged and number == len(starts) - 1
             if inside and is_blank(between):
                 return f"the {names[number // 2]} block is empty"
-            if inside and not _fits(self.pattern, names[number // 2], between, self.format):
-                return f"the {names[number // 2]} block does not match the pattern"
+            is_answer = is_answer or (inside and names[number // 2] == self.format.answer)
+            if is_answer and (fault := _fault_of_answer(self.pattern, self.boxed, between)):
+                return fault
             if not inside and not is_answer and not is_blank(between):
                 return f"text {_place(number, len(starts))}"
             if self.newlines == "required" and not _own_lines(between, number, len(starts)):
@@ -116,10 +122,10 @@ class SoftFormat(Verifier):
     """Partial credit for the format: 0.8 divided among the blocks, 0.2 for their order. Other text is allowed.
 
     A block gets its part of the 0.8 (0.4 of two blocks, 0.8 of one) if it is opened, closed and has visible content;
-    half of that if one of its tags is repeated. With a ``pattern``, an answer block that does not match it gets
-    nothing. The order is correct if every block is present and begins after the
-    previous one ended. So 1.0 means each block exactly once, in order, not nested. A prefill counts as part of the
-    turn.
+    half of that if one of its tags is repeated. With a ``pattern`` or ``boxed``, an answer block without it gets
+    nothing; in a format without an answer tag the box behind the reasoning counts as a block. The order is correct if
+    every block is present and begins after the previous one ended. So 1.0 means each block exactly once, in order, not
+    nested. A prefill counts as part of the turn.
 
     Source: the soft format rewards of the R1 tutorials (0.5 or 0). They match only the start of the text, without
     DOTALL; or accept any capital A to D in the answer, so that "Beats me" gets full credit. Here credit is partial
@@ -129,6 +135,9 @@ class SoftFormat(Verifier):
     format: Format = field(default_factory=Format)
     pattern: str | None = None
     r"""What must stand in the answer block, apart from white space around it: ``\\boxed\{[A-D]\}``, in RE2's syntax."""
+    boxed: bool = False
+    r"""Whether the answer must have a ``\boxed{}`` that is closed and not empty: in its block, or behind the reasoning
+    in a format without an answer tag."""
 
     cases: ClassVar[tuple[Case, ...]] = (
         Case("Sure! <think>9*2=18</think> So: <answer>18</answer> Bye.", 1.0, "each block once, in order"),
@@ -142,6 +151,8 @@ class SoftFormat(Verifier):
             "only the reasoning counts: the answer has no letter",
             options={"pattern": "[A-D]"},
         ),
+        Case(r"<think>9*2=18</think> \boxed{18}", 1.0, "the box", options={"format": {"answer": None}, "boxed": True}),
+        Case("<think>9*2=18</think> 18", 0.4, "no box", options={"format": {"answer": None}, "boxed": True}),
         Case("<think></think><answer> </answer>", 0.0, "empty blocks"),
         Case("<think>9*2=18", 0.0, "a block that is not closed"),
     )
@@ -154,27 +165,31 @@ class SoftFormat(Verifier):
         if not names:
             return Score(None, "not_applicable", explanation="the task's format names no tags")
         text = whole_turn(self.format, completion)[0]
-        value, end, in_order, faults = 0.0, 0, True, []
+        credits, end, faults = [], 0, []
         for name in names:
             block = first_block(text, name)
-            if block is None or block.closed_at is None or is_blank(text[block.start : block.end]):
-                faults.append(f"no complete {name} block")
-                in_order = False
-                continue
-            if not _fits(self.pattern, name, text[block.start : block.end], self.format):
-                faults.append(f"the {name} block does not match the pattern")
-                in_order = False
+            content = "" if block is None or block.closed_at is None else text[block.start : block.end]
+            fault = f"no complete {name} block" if is_blank(content) else ""
+            if name == self.format.answer:
+                fault = fault or _fault_of_answer(self.pattern, self.boxed, content)
+            if block is None or fault:
+                faults.append(fault)
                 continue
             repeated = len(find_tags(text, name)) != 2
-            value += 0.8 / len(names) * (0.5 if repeated else 1.0)
-            if repeated:
-                faults.append(f"{name} tags repeated")
-            if block.start < end:
-                faults.append(f"{name} block out of order")
-                in_order = False
-            end = block.closed_at
-        value += 0.2 if in_order else 0.0
+            credits.append(0.5 if repeated else 1.0)
+            faults += [f"{name} tags repeated"] * repeated + [f"{name} block {_OUT_OF_ORDER}"] * (block.start < end)
+            end = block.closed_at or end
+        if box_counts := self.boxed and self.format.answer is None:  # as a block
+            fault = _fault_of_answer(None, True, _behind(text, names[0]))
+            credits += [] if fault else [1.0]
+            faults += [fault] if fault else []
+        count = len(names) + box_counts
+        in_order = len(credits) == count and not any(fault.endswith(_OUT_OF_ORDER) for fault in faults)
+        value = 0.8 * sum(credits) / count + (0.2 if in_order else 0.0)
         return Score(round(value, 10), explanation="; ".join(faults) or "all blocks in order")
+
+
+_OUT_OF_ORDER = "out of order"
 
 
 def _check_pattern(verifier: str, pattern: str | None, format: Format) -> None:
@@ -186,9 +201,18 @@ def _check_pattern(verifier: str, pattern: str | None, format: Format) -> None:
         raise UsageError(f"{verifier}: pattern: the format has no answer block")
 
 
-def _fits(pattern: str | None, name: str, content: str, format: Format) -> bool:
-    """Whether a block is not the answer block, or its content matches the pattern."""
-    return pattern is None or name != format.answer or is_full_match(pattern, content.strip())
+def _fault_of_answer(pattern: str | None, has_box: bool, answer: str) -> str:
+    """What is wrong with the answer, if anything."""
+    if pattern is not None and not is_full_match(pattern, answer.strip()):
+        return "the answer does not match the pattern"
+    found = box_in(answer) if has_box else None
+    return "the answer has no box" if has_box and not (found and found.answers) else ""
+
+
+def _behind(text: str, name: str) -> str:
+    """The text behind a block: all of it without one, nothing if it is not closed."""
+    block = first_block(text, name)
+    return text if block is None else "" if block.closed_at is None else text[block.closed_at :]
 
 
 def _place(number: int, gaps: int) -> str:

@@ -1,4 +1,4 @@
-"""Rewards for length in tokens: DAPO's soft overlong punishment, a cosine over the length, and a rank in the group.
+"""Rewards for length: DAPO's soft overlong punishment, a target, a cosine over the length, and a rank in the group.
 
 The number of tokens is ``num_tokens``, from the trainer or a column of a file. Without it a completion is unscored;
 the number of characters is no substitute.
@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
 
-from grpo_env.core import Case, Completion, Example, Score, Verifier
+from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
 from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
+from .blocks import passage
 from .parts import Unweighted, composite_score, unscored_composite
+from .words import words
 
 UNKNOWN = "the number of tokens is unknown: files need a column num_tokens"
 
@@ -75,6 +77,52 @@ class Overlong(Verifier):
         if tokens > free:
             return Score((free - tokens) / buffer, explanation=f"{tokens} tokens: {tokens - free} into the buffer")
         return Score(0.0, explanation=f"{tokens} tokens")
+
+
+@verifier("target_length")
+@dataclass(frozen=True)
+class TargetLength(Verifier):
+    """1 for a completion of the target length, falling to 0 at no length and at twice the target.
+
+    With ``n`` tokens it is ``max(0, 1 - abs(n - target) / target)``. The target may differ from row to row
+    (``target: "{{ words }}"``). Words are counted as for ``reasoning_length``, characters without white space at both
+    ends, both without the format's tags. A completion without ``num_tokens`` is unscored if tokens are counted.
+
+    Source: the first example of TRL's GRPO page (minus the distance from 20 characters, without a bound) and L1
+    (Aggarwal and Welleck 2025, arXiv:2503.04697), whose ``a * abs(n - target)`` is subtracted from the accuracy: that
+    is the weight ``a * target``.
+    """
+
+    target: int
+    """The length for full credit, 1 or more."""
+    unit: Literal["token", "word", "character"] = "token"
+    """What is counted."""
+    format: Format = field(default_factory=Format)
+
+    cases: ClassVar[tuple[Case, ...]] = (
+        Case(_text("at the target", 50), 1.0, "50 tokens", options={"target": 50}),
+        Case(_text("a little short", 45), 0.9, "1 - 5 / 50", options={"target": 50}),
+        Case(_text("too long", 75), 0.5, "1 - 25 / 50", options={"target": 50}),
+        Case(_text("twice as long", 100), 0.0, "1 - 50 / 50", options={"target": 50}),
+        Case(_text("far too long", 400), 0.0, "never below 0", options={"target": 50}),
+        Case("one two three", 0.75, "1 - 1 / 4", options={"target": 4, "unit": "word"}),
+        Case("<answer>\nabcd\n</answer>", 0.8, "1 - 1 / 5", options={"target": 5, "unit": "character"}),
+        Case("not counted", None, "no num_tokens", options={"target": 50}),
+    )
+
+    def __post_init__(self) -> None:
+        if self.target < 1:
+            raise UsageError(f"target_length: target must be at least 1, not {self.target}")
+
+    def __call__(self, example: Example, completion: Completion) -> Score:
+        count = completion.num_tokens
+        if self.unit != "token":
+            text = (passage("all", self.format, completion) or "").strip()
+            count = len(text) if self.unit == "character" else sum(1 for _ in words(text))
+        if count is None:
+            return Score(None, "not_applicable", explanation=UNKNOWN)
+        value = max(0.0, 1 - abs(count - self.target) / self.target)
+        return Score(value, explanation=f"{count} {self.unit}s, the target is {self.target}")
 
 
 @verifier("cosine_length")

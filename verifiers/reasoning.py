@@ -29,7 +29,7 @@ _NUMBERED = lazy_compile(
 _BULLETED = lazy_compile(r"[-*+•]\s{1,9}")
 _TRANSITION = lazy_compile(
     r"\b(?:first of all|firstly|first|secondly|second|thirdly|third|next|then|after that|afterwards|finally|lastly"
-    r"|therefore|thus|hence|to begin with|to start)\b[,:]?\s{1,9}"
+    r"|therefore|thus|hence|to begin with|to start)\b(?:[*_]{0,3}[,:][*_]{0,3}|[*_]{1,3}(?=\s)|(?=\s))\s{0,9}"
     r"|(?:首先|其次|再次|然后|接着|接下来|随后|最后|最终|因此|所以|于是|第[一二三四五六七八九十]{1,3}(?=[，,、：:]))"  # noqa: RUF001
     r"[，,、：:]?\s{0,9}",  # noqa: RUF001
     re.IGNORECASE,
@@ -41,11 +41,12 @@ _TRANSITION = lazy_compile(
 class ReasoningSteps(Verifier):
     """``min(1, steps / target)``: counts visible steps in the reasoning block, or in the whole text without one.
 
-    A step is a numbered line (``1.``, ``(2)``, ``Step 1:``, ``第一步``, ``一、``; the content of a bare ``Step 1`` is
-    the next line), a bulleted line, or a sentence that begins with a transition word ("Next, ...", "然后"). Such words
-    and ``Step`` are known in English and Chinese. A step must contain words or an equation: a bare bullet, a rule
-    (``---``) or "First, Second, Next," is not a step. A line that counts as a step is not counted again as a sentence,
-    and a repeated step counts once, also with other punctuation at its end.
+    A step is a numbered line (``1.``, ``(2)``, ``Step 1:``, ``第一步``, ``一、``), a bulleted line, or a sentence that
+    begins with a transition word ("Next, ...", "**Finally:** ...", "然后"). The content of ``Step 1`` or "Finally," on a
+    line of its own is the next line. Such words and ``Step`` are known in English and Chinese. A step must contain
+    words or an equation: a bare bullet, a rule (``---``) or "First, Second, Next," is not a step. A line that counts
+    as a step is not counted again as a sentence, and a repeated step counts once, also with other punctuation at its
+    end.
 
     Source: the reasoning steps reward of open-r1. There only the first numbered line counts, three bare hyphens or
     "First,Second,Next," get full credit, and so do markers in the answer.
@@ -59,6 +60,7 @@ class ReasoningSteps(Verifier):
         Case("1. 16-3-4=9 eggs are left\n2. they sell for 2 dollars\n3. 9*2=18", 1.0, "three numbered steps"),
         Case("First, we count the eggs. Then we take off 7. Finally, we multiply by 2.", 1.0, "three transitions"),
         Case("**Step 1:** 16-3-4=9 eggs are left\n- they sell for 2 dollars", 2 / 3, "a numbered and a bulleted step"),
+        Case("Finally,\n\\[9*2=18\\]", 1 / 3, "the content is in the next line"),
         Case("首先，数一数鸡蛋。然后减去七个。最后乘以二。", 1.0, "three transitions"),  # noqa: RUF001
         Case("<think>\n1. 16-7=9\n</think>\n1. a\n2. b\n3. c", 1 / 3, "only the reasoning counts"),
         Case("1. add the eggs\n2. add the eggs\n3. add the eggs", 1 / 3, "the same step three times"),
@@ -74,17 +76,16 @@ class ReasoningSteps(Verifier):
         text = whole_turn(self.format, completion)[0]
         start, end = reasoning_span(text, self.format) or (0, len(text))
         steps: dict[str, set[str]] = {"numbered": set(), "bulleted": set(), "transitions": set()}
-        below_heading = False
+        heading: str | None = None  # the kind of the line before, if its content is still to come
         for first, last in spans(text, start, end, "line"):
             line = text[first:last]
             kind, body = _kind(line)
-            if kind is None and below_heading:
-                kind = "numbered"
-            below_heading = kind == "numbered" and not body
+            transitions = _transitions(line) if kind is None else set()
+            kind = kind or (None if transitions else heading)
+            heading = kind if kind and not body and kind != "bulleted" else None
             if kind and _has_content(body):
                 steps[kind].add(_folded(body))
-            elif kind is None:
-                steps["transitions"].update(_transitions(line))
+            steps["transitions"] |= transitions
         count = len(set().union(*steps.values()))
         kinds = ", ".join(f"{len(bodies)} {kind}" for kind, bodies in steps.items())
         return Score(min(1.0, count / self.target), explanation=f"{count} steps: {kinds}")
@@ -141,7 +142,8 @@ def _kind(line: str) -> tuple[str | None, str]:
         match = marker.match(line)
         if match:
             return kind, line[match.end() :].strip()
-    return None, line
+    is_bare = _TRANSITION.fullmatch(f"{line.strip('*_ ')} ")
+    return ("transitions", "") if is_bare else (None, line)
 
 
 def _transitions(line: str) -> set[str]:

@@ -113,3 +113,30 @@ def test_a_penalty_for_the_answer_itself_is_refused() -> None:
 def test_a_long_text_takes_linear_time(unit: str, long_text: Callable[[str], str]) -> None:
     for verifier in (StrictFormat(), SoftFormat(), TagCount(trailing_penalty=PENALTY)):
         assert 0 <= value(verifier, long_text(unit)) <= 1
+
+
+@pytest.mark.parametrize(
+    ("text", "soft", "strict"),
+    [
+        (r"<think>a</think> It is $\boxed{\frac{1}{2}}$.", 1.0, 1.0),
+        ("<think>a</think> It is 4.", 0.4, 0.0),
+        (r"<think>a</think> \boxed{}", 0.4, 0.0),
+        (r"<think>a</think> \boxed{4", 0.4, 0.0),
+        (r"<think>\boxed{4}</think> It is 4.", 0.4, 0.0),
+        (r"<think>\boxed{4}", 0.0, 0.0),
+        (r"\boxed{4}", 0.4, 0.0),
+        ("It is 4.", 0.0, 0.0),
+    ],
+)
+def test_a_box_may_be_demanded_behind_the_reasoning(text: str, soft: float, strict: float) -> None:
+    format = Format(answer=None)
+    assert value(SoftFormat(format, boxed=True), text) == soft
+    assert value(StrictFormat(format, boxed=True), text) == strict
+
+
+@pytest.mark.parametrize(("answer", "has_box"), [(r"so \boxed{4}", True), ("4", False), (r"\boxed{4", False)])
+def test_a_box_may_be_demanded_in_the_answer_block(answer: str, has_box: bool) -> None:
+    text = f"<think>a</think><answer>{answer}</answer>"
+    assert value(SoftFormat(boxed=True), text) == (1.0 if has_box else 0.4)
+    assert value(StrictFormat(boxed=True), text) == has_box
+    assert value(SoftFormat(boxed=True), r"<think>a</think><answer>4</answer> \boxed{4}") == 0.4

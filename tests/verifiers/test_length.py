@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from grpo_env.core import Completion, Example, Group, Verifier, score_groups
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import make_verifier
-from grpo_env.verifiers.length import CosineLength, LengthRank, Overlong
+from grpo_env.verifiers.length import CosineLength, LengthRank, Overlong, TargetLength
 from grpo_env.verifiers.parts import Part
 
 from .tables import check_all, read
@@ -49,6 +49,21 @@ def test_overlong_never_increases_and_stays_within_bounds(
     short, long = (value or 0.0 for value in values(verifier, [("", min(first, second)), ("", max(first, second))]))
     assert -1 <= long <= short <= 0
     assert (short == 0) == (min(first, second) <= maximum - int(fraction * maximum))
+
+
+@given(length=LENGTHS, target=st.integers(1, 10_000))
+def test_a_target_is_paid_by_the_distance_from_it(length: int, target: int) -> None:
+    same, mirrored = values(TargetLength(target), [("", length), ("", max(0, 2 * target - length))])
+    assert same == pytest.approx(mirrored if length <= 2 * target else 0.0)
+    assert same == pytest.approx(1 - min(1, abs(target - length) / target))
+
+
+def test_a_target_in_words_or_characters_ignores_tags() -> None:
+    text = "<think>\n一二 and three\n</think>\n<answer>abc</answer>"
+    assert values(TargetLength(5, unit="word"), [(text, 99)]) == [1.0]  # two Chinese ones, and, three, abc
+    assert values(TargetLength(4, unit="character"), [(" <answer> abcde </answer> ", None)]) == [0.75]
+    with pytest.raises(UsageError, match="target must be at least 1, not 0"):
+        TargetLength(0)
 
 
 @given(first=LENGTHS, second=LENGTHS, maximum=st.integers(1, 10_000))

@@ -52,7 +52,7 @@ def test_another_line_adds_at_most_its_step_and_repeats_add_none(lines: list[str
     assert 0 <= before <= after <= before + 1.5 / 100
     assert after <= len({*lines, new_line}) / 100
     assert after == value(verifier, "\r\n".join([*lines, new_line]))
-    if new_line in lines and "Step 3" not in lines:
+    if new_line in lines and not {"Step 3", "First,"} & {*lines}:
         assert after == before
 
 
@@ -92,6 +92,25 @@ def test_a_transition_word_begins_a_step_but_is_not_one_by_itself(transition: st
     verifier = ReasoningSteps(EVERYTHING, target=1)
     assert value(verifier, f"{transition}, we add it.") == 1
     assert value(verifier, f"{transition}, {transition}, {transition}.") == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        ("**Finally**, we add it.", 1),
+        ("**Finally:** we add it.", 1),
+        ("Finally,we add it.", 1),
+        ("Finally,\n\\[3 + 4 = 7\\]", 1),
+        ("Next:\nadd it\nand this\nFinally:\nadd two", 2),
+        ("First,\nSecond,\nNext,\nFinally,", 0),
+        ("Finally,\n---", 0),
+        ("Finally, we add it.\nFinally,\nwe add it.", 1),
+        ("Nextly, we add it. Thenceforth we add it.", 0),
+    ],
+)
+def test_the_forms_of_a_transition(text: str, steps: int) -> None:
+    """Open-r1 counts First, Second, Next and Finally with a comma, whatever follows."""
+    assert value(ReasoningSteps(EVERYTHING, target=10), text) == steps / 10
 
 
 @given(text=st.text(st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF), max_size=60))
