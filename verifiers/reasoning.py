@@ -42,9 +42,9 @@ class ReasoningSteps(Verifier):
     """``min(1, steps / target)``: counts visible steps in the reasoning block, or in the whole text without one.
 
     A step is a numbered line (``1.``, ``(2)``, ``Step 1:``, ``第一步``, ``一、``), a bulleted line, or a sentence that
-    begins with a transition word ("Next, ...", "**Finally:** ...", "然后"). The content of ``Step 1`` or "Finally," on a
-    line of its own is the next line. Such words and ``Step`` are known in English and Chinese. A step must contain
-    words or an equation: a bare bullet, a rule (``---``) or "First, Second, Next," is not a step. A line that counts
+    begins with a transition word ("Next, ...", "**Finally:** ...", "然后"). The content of ``Step 1`` or "Finally," on
+    its own line is the next line. Such words and ``Step`` are known in English and Chinese. A step must contain words
+    or an equation: a bare bullet, a rule (``---``) or "First, Second, Next," is not a step. A line that counts
     as a step is not counted again as a sentence, and a repeated step counts once, also with other punctuation at its
     end.
 
