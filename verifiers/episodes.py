@@ -74,8 +74,14 @@ def folded(scores: Sequence[Score], completion: Completion, on: On, whole: bool)
         why += TOO_LARGE if states[-1] is None else ""
         return Score(values[-1], explanation=why, steps=_steps(completion, gains, told), seconds=seconds)
     told = [score.explanation for score in scores]
+    steps = _steps(completion, values, told)
+    if whole:  # it found nothing to judge in some turns: no call in the final answer, say
+        judged = [step for step, score in zip(steps, scores, strict=True) if score.status != "no_answer"]
+        if not judged:
+            return replace(scores[-1], seconds=seconds)
+        steps, values = tuple(judged), [step.value for step in judged]
     why = f"mean of {len(values)} turns"
-    return Score(sum(values) / len(values), explanation=why, steps=_steps(completion, values, told), seconds=seconds)
+    return Score(sum(values) / len(values), explanation=why, steps=steps, seconds=seconds)
 
 
 def _of_turn(completion: Completion, turn: Turn, whole: bool) -> Completion:

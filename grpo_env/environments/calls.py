@@ -1,6 +1,7 @@
 """Finds the tool calls in a model's text, in the forms that the chat templates of model families teach.
 
 * Hermes, Qwen 2.5 and 3: ``<tool_call>{"name": ..., "arguments": {...}}</tool_call>``, any number of them;
+* Qwen 3 Coder: ``<tool_call><function=NAME><parameter=KEY>VALUE</parameter></function></tool_call>``;
 * Llama 3: the whole text is ``{"name": ..., "parameters": {...}}``, perhaps after ``<|python_tag|>``, several
   separated by ``;``;
 * Mistral: ``[TOOL_CALLS] [{"name": ..., "arguments": {...}}, ...]``, and since 2025 ``[TOOL_CALLS]name[ARGS]{...}``.
@@ -13,13 +14,17 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 MAX_CALLS = 32  # in one turn
 MAX_CALL = 100_000  # characters
 
 _HERMES = re.compile(r"<tool_call>(?P<body>.*?)(?P<end></tool_call>|(?=<tool_call>)|\Z)", re.DOTALL)
+_FUNCTION = re.compile(r"\s*<function=(?P<name>[^<>\n]{1,200})>(?P<body>.*)</function>\s*", re.DOTALL)
+_PARAMETER = re.compile(
+    r"<parameter=(?P<key>[^<>\n]{1,200})>\n?(?P<value>.*?)\n?(?:</parameter>|(?=<parameter=)|\Z)", re.DOTALL
+)
 _MISTRAL = "[TOOL_CALLS]"
 _MISTRAL_NAMED = re.compile(r"\s*(?P<name>[\w.-]{1,200})(?:\[CALL_ID\]\w{1,100})?\[ARGS\]")
 _PYTHON_TAG = "<|python_tag|>"
@@ -84,15 +89,20 @@ def without_calls(text: str, reasoning: str | None) -> str:
 
 
 def parse_calls(
-    text: str, reasoning: str | None, parser: ResponseParser | None = None, prefill: str = ""
+    text: str,
+    reasoning: str | None,
+    parser: ResponseParser | None = None,
+    prefill: str = "",
+    tools: Sequence[Mapping[str, Any]] = (),
 ) -> list[WrittenCall]:
     """The calls in a turn's text, in the order they were written; those that cannot be read have a ``problem``.
 
-    ``reasoning`` and ``prefill`` as for ``spoken``; a ``parser`` finds the reasoning block by itself.
+    ``reasoning`` and ``prefill`` as for ``spoken``; a ``parser`` finds the reasoning block by itself. The schemas of
+    ``tools`` say which values of Qwen 3 Coder's form are no texts.
     At most ``MAX_CALLS``: one more is a problem, and the rest are left out.
     """
     said = spoken(text, reasoning, prefill)
-    calls = _by_schema(text, parser) if parser else _by_form(said)
+    calls = _by_schema(text, parser) if parser else _by_form(said, tools)
     found: list[WrittenCall] = []
     for call in calls:
         if len(found) == MAX_CALLS:
@@ -112,11 +122,11 @@ def _by_schema(text: str, parser: ResponseParser) -> Iterator[WrittenCall]:
         yield WrittenCall(problem=f"the tool calls cannot be read ({type(error).__name__})")
 
 
-def _by_form(said: str) -> Iterator[WrittenCall]:
+def _by_form(said: str, tools: Sequence[Mapping[str, Any]]) -> Iterator[WrittenCall]:
     if "<tool_call>" in said:
         for match in _HERMES.finditer(said):
             if match["end"] == "</tool_call>":
-                yield _read_text(match["body"])
+                yield _read_text(match["body"], tools)
             else:
                 yield WrittenCall(problem="<tool_call> is not closed by </tool_call>")
     elif _MISTRAL in said:
@@ -144,7 +154,9 @@ def _mistral(body: str) -> Iterator[WrittenCall]:
         try:
             if match is None:
                 raise _UnreadableError("[TOOL_CALLS] is followed by a name and [ARGS]")
-            arguments, _ = _decode(piece[match.end() :])
+            arguments, end = _decode(piece[match.end() :])
+            if piece[match.end() + end :].lstrip().startswith("{"):
+                raise _UnreadableError(_TWO_OBJECTS)
             yield read_call({"name": match["name"], "arguments": arguments})
         except _UnreadableError as error:
             yield WrittenCall(problem=str(error))
@@ -167,14 +179,61 @@ def _sequence(body: str) -> Iterator[WrittenCall]:
         body = body[1:]
 
 
-def _read_text(body: str) -> WrittenCall:
+_TWO_OBJECTS = "there is more than one JSON object in the tool call"
+
+
+def _read_text(body: str, tools: Sequence[Mapping[str, Any]]) -> WrittenCall:
+    if body.lstrip().startswith("<function="):
+        return _read_function(body, tools)
     try:
-        call, end = _decode(body)
-        if body[end:].strip():
-            raise _UnreadableError("there is more than one JSON object in the tool call")
+        call = _decode_all(body)
     except _UnreadableError as error:
         return WrittenCall(problem=str(error))
     return read_call(call)
+
+
+def _read_function(body: str, tools: Sequence[Mapping[str, Any]]) -> WrittenCall:
+    if len(body) > MAX_CALL:
+        return WrittenCall(problem=f"the tool call is longer than {MAX_CALL:,} characters")
+    function = _FUNCTION.fullmatch(body)
+    if function is None:
+        return WrittenCall(problem="<function=...> is not closed by </function>")
+    arguments: dict[str, Any] = {}
+    if _PARAMETER.sub("", function["body"]).strip():
+        return WrittenCall(problem="there is text beside the parameters of the function")
+    for parameter in _PARAMETER.finditer(function["body"]):
+        key = parameter["key"]
+        if key in arguments:
+            return WrittenCall(problem=f"the parameter {key[:100]!r} is given twice")
+        arguments[key] = _typed(parameter["value"], _schema(tools, function["name"], key))
+    return read_call({"name": function["name"], "arguments": arguments})
+
+
+def _schema(tools: Sequence[Mapping[str, Any]], name: str, key: str) -> Mapping[str, Any]:
+    """The schema of a tool's argument; empty if it has none. Schemas of a file may be anything."""
+    for tool in tools:
+        if tool["function"]["name"] == name:
+            properties = tool["function"]["parameters"].get("properties")
+            schema = properties.get(key) if isinstance(properties, Mapping) else None
+            return schema if isinstance(schema, Mapping) else {}
+    return {}
+
+
+def _typed(text: str, schema: Mapping[str, Any]) -> Any:
+    """A value in Qwen 3 Coder's form: JSON, or Python's name of a constant, where its type is not that of a text."""
+    others = schema.get("anyOf")
+    options = [schema, *(others if isinstance(others, list) else ())]
+    types = [option.get("type") for option in options if isinstance(option, Mapping)]
+    names = [name for found in types for name in (found if isinstance(found, list) else [found]) if name]
+    if not names or "string" in names:
+        return text
+    try:
+        return _decode_all(_CONSTANTS.get(text.strip(), text))
+    except _UnreadableError:
+        return text  # which is then of a wrong type
+
+
+_CONSTANTS = {"True": "true", "False": "false", "None": "null"}
 
 
 def read_call(call: Any) -> WrittenCall:
@@ -184,7 +243,7 @@ def read_call(call: Any) -> WrittenCall:
     arguments = call.get("arguments", call.get("parameters"))
     if isinstance(arguments, str):
         try:
-            arguments, _ = _decode(arguments)
+            arguments = _decode_all(arguments)
         except _UnreadableError as error:
             return WrittenCall(problem=str(error))
     if arguments is None:
@@ -210,6 +269,14 @@ def _decode(text: str) -> tuple[Any, int]:
             reason = f"longer than {MAX_CALL:,} characters"
         raise _UnreadableError(f"the tool call is not JSON: {reason}"[:300]) from error
     return value, start + end
+
+
+def _decode_all(text: str) -> Any:
+    """The only JSON value of a text."""
+    value, end = _decode(text)
+    if text[end:].strip():
+        raise _UnreadableError(_TWO_OBJECTS)
+    return value
 
 
 def _no_constant(name: str) -> NoReturn:

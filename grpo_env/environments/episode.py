@@ -127,7 +127,7 @@ class Episode:
             self._end(turn, "length")
             return []
         of, spelled = self.environment, text if raw is None else raw
-        written = parse_calls(spelled, of.reasoning, self.parser, self.prefill) if of.tools else []
+        written = parse_calls(spelled, of.reasoning, self.parser, self.prefill, of.tools) if of.tools else []
         try:
             return self._run_calls(turn, written) if written else self._ask_partner(turn)
         except EnvironmentFailedError as error:

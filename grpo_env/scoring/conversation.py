@@ -94,9 +94,9 @@ def _turn(
     spoken = with_reasoning(reply, reasoning, finish)
     read = [_call(raw, number, tools) for number, raw in enumerate(_raw_calls(message), start=1)]
     if not read:  # calls that were left in the text
-        written = parse_calls(spoken, reasoning)
+        written = parse_calls(spoken, reasoning, tools=tools or ())
         read = [_checked(call, f"call{number:05}", tools, "") for number, call in enumerate(written, start=1)]
-    texts = [] if _has_calls(spoken, reasoning, read) else [text for _, text, _ in read if text]
+    texts = [] if _has_calls(spoken, reasoning, read, tools) else [text for _, text, _ in read if text]
     text = "\n".join([*([spoken] if spoken else []), *texts])
     told = [other for other in after if other.get("role") not in RESULT_ROLES]
     return Turn(
@@ -110,9 +110,9 @@ def _turn(
     )
 
 
-def _has_calls(spoken: str, reasoning: str | None, read: Sequence[_Read]) -> bool:
+def _has_calls(spoken: str, reasoning: str | None, read: Sequence[_Read], tools: Tools | None) -> bool:
     """Whether the text has the calls that were also recorded apart from it."""
-    in_text = [(call.name, dict(call.arguments)) for call in parse_calls(spoken, reasoning)]
+    in_text = [(call.name, dict(call.arguments)) for call in parse_calls(spoken, reasoning, tools=tools or ())]
     return in_text == [(call.name, dict(call.arguments)) for call, _, _ in read]
 
 

@@ -16,6 +16,9 @@ LLAMA = '{"name": "price", "parameters": {"item": "tea"}}'
 # Mistral 7B v0.3: '[TOOL_CALLS] [{"name": ..., "arguments": ..., "id": ...}]'; Magistral and later: name[ARGS]{...}.
 MISTRAL = '[TOOL_CALLS] [{"name": "price", "arguments": {"item": "tea"}, "id": "abcdefghi"}]'
 
+# Qwen3-Coder: "<tool_call>\n<function=name>\n<parameter=key>\nvalue\n</parameter>\n</function>\n</tool_call>".
+CODER = "<tool_call>\n<function=price>\n<parameter=item>\ntea\n</parameter>\n</function>\n</tool_call>"
+
 READ = {
     "hermes": (HERMES, [TEA]),
     "hermes after words": (f"Let me look.\n{HERMES}<|im_end|>", [TEA]),
@@ -24,6 +27,12 @@ READ = {
     "thoughts begun by the prompt": (f"I look it up.</think>{HERMES}", [TEA]),
     "arguments in a string": (HERMES.replace('{"item": "tea"}', r'"{\"item\": \"tea\"}"'), [TEA]),
     "no arguments": ('<tool_call>{"name": "all"}</tool_call>', [("all", {})]),
+    "coder": (f"I look it up.\n{CODER}<|im_end|>", [TEA]),
+    "coder, two": (f"{CODER}\n{CODER}", [TEA, TEA]),
+    "coder, in one line": (CODER.replace("\n", ""), [TEA]),
+    "coder, a parameter that is not closed": (CODER.replace("</parameter>\n", ""), [TEA]),  # vllm#23099
+    "coder, no arguments": ("<tool_call><function=all></function></tool_call>", [("all", {})]),
+    "coder, lines": (CODER.replace("tea", "  a\n\n</b> c"), [("price", {"item": "  a\n\n</b> c"})]),
     "llama": (LLAMA, [TEA]),
     "llama, tagged": (f"<|python_tag|>{LLAMA}<|eom_id|>", [TEA]),
     "llama, two": (f"{LLAMA}; {LLAMA}", [TEA, TEA]),
@@ -48,6 +57,13 @@ UNREADABLE = {
     "no JSON": "<tool_call>price(tea)</tool_call>",
     "single quotes": HERMES.replace('"', "'"),
     "two objects": HERMES.replace("}}", "}} {}"),
+    "two objects in a string": HERMES.replace('{"item": "tea"}', r'"{\"item\": \"tea\"}{\"item\": \"tea\"}"'),
+    "magistral, two objects": '[TOOL_CALLS]price[ARGS]{"item": "tea"}{"item": "tea"}',
+    "coder, not closed": CODER.replace("</function>", ""),
+    "coder, two functions": CODER.replace("</tool_call>", "<function=price></function>\n</tool_call>"),
+    "coder, words": CODER.replace("<parameter", "tea <parameter"),
+    "coder, twice": CODER.replace("</function>", "<parameter=item>rice</parameter></function>"),
+    "coder, huge": CODER.replace("tea", "t" * MAX_CALL),
     "no name": '<tool_call>{"arguments": {}}</tool_call>',
     "a list of arguments": '<tool_call>{"name": "price", "arguments": ["tea"]}</tool_call>',
     "not a number": '<tool_call>{"name": "price", "arguments": {"item": NaN}}</tool_call>',
@@ -143,3 +159,49 @@ def test_a_tokenizers_own_parser_comes_first():
 def test_a_parser_that_fails_is_a_problem():
     (call,) = parse_calls("tea", "think", lambda text: 1 / 0)
     assert "ZeroDivisionError" in call.problem
+
+
+PROPERTIES = {
+    "zip": {"type": "string"},
+    "age": {"type": "integer"},
+    "share": {"anyOf": [{"type": "number"}, {"type": "null"}]},
+    "is_new": {"type": ["boolean", "null"]},
+    "either": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
+    "items": {"type": "array", "items": {"type": "object"}},
+    "odd": {"type": 7, "anyOf": 7},
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "value"),
+    [
+        ("zip", "03106", "03106"),
+        ("zip", '"a"', '"a"'),
+        ("age", "32", 32),
+        ("age", "thirty", "thirty"),
+        ("age", "1 2", "1 2"),
+        ("share", "0.5", 0.5),
+        ("share", "None", None),
+        ("is_new", "True", True),
+        ("is_new", "false", False),
+        ("either", "32", "32"),
+        ("items", '[{"a": [1]}]', [{"a": [1]}]),
+        ("items", "[" * 50_000, "[" * 50_000),
+        ("unknown", "32", "32"),
+    ],
+)
+def test_values_without_quotes_have_the_types_of_the_tool(key, text, value):
+    """sglang#13411: whether 03106 is a number or a text can only be known from the tool."""
+    schema = {"name": "price", "parameters": {"type": "object", "properties": PROPERTIES}}
+    written = CODER.replace("item", key).replace("tea", text)
+    (call,) = parse_calls(written, "think", tools=[{"type": "function", "function": schema}])
+    assert call.arguments == {key: value}
+    assert type(call.arguments[key]) is type(value)
+    (call,) = parse_calls(written, "think")
+    assert call.arguments == {key: text}
+
+
+def test_a_schema_of_a_file_may_be_anything():
+    for parameters in ({}, {"properties": 7}, {"properties": {"item": 7}}, {"properties": {"item": {"type": 7}}}):
+        (call,) = parse_calls(CODER, "think", tools=[{"function": {"name": "price", "parameters": parameters}}])
+        assert call.arguments["item"] == "tea"
