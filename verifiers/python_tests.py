@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
@@ -22,6 +23,15 @@ MAX_CODE = 200_000  # characters
 MAX_SHOWN = 300  # characters of the code in a score
 _FENCE = lazy_compile(r"^[ \t]{0,12}(`{3,}+|~{3,}+)([^\n`]*+)$", re.MULTILINE)
 _PYTHON = ("python", "py", "python3")
+_DEFINED = lazy_compile(
+    r"^(?:(?:async[ \t]{1,9})?(?:def|class)[ \t]{1,9}(\w{1,99})|(\w{1,99}) ?= ?lambda\b)", re.MULTILINE
+)
+_NAME = lazy_compile(r"[^\W\d]\w*+")
+# The start of a line that runs by itself: no part of a definition, no import, constant or comment.
+_RUNS = lazy_compile(
+    r"^(?!(?:async[ \t]{1,9}def|def|class|import|from)\b|\w{1,99} ?= ?lambda\b|[A-Z][A-Z0-9_]{0,99} ?=|[@#)\]}])\S",
+    re.MULTILINE,
+)
 
 
 @verifier("python_tests")
@@ -30,13 +40,15 @@ class PythonTests(Verifier):
     """The fraction of its unit tests that the completion's Python program passes, or 1 only if it passes all.
 
     The program is the last fenced block marked ``python`` (else the last unmarked one) after the closed reasoning,
-    within the answer tag if there is one; an answer tag without a fence is all program. A missing, empty or unclosed
-    block is ``no_answer``. ``info`` holds the tests in one of these forms (see ``unit_tests``): pairs of standard input
-    and output (compared line by line, ignoring white space at line ends and empty lines at the end), calls with the
-    value they return, or Python code with ``assert``. Every test starts from a fresh run of the program in the sandbox.
-    The page on the sandbox lists what it prevents. A test that takes too long fails; the status is ``timeout`` only if
-    all of them did. Tests that cannot be read are ``bad_gold``, a sandbox that does not start is ``error``, both
-    unscored.
+    within the answer tag if there is one; an answer tag without a fence is all program. Where tests call functions, it
+    is the last such block that defines one, and what follows is only a demonstration. Earlier blocks with nothing but
+    definitions are added if the program uses a name of theirs that it does not define itself. A missing, empty or
+    unclosed block is ``no_answer``. ``info`` holds the tests in one of these forms (see ``unit_tests``): pairs of
+    standard input and output (compared line by line, ignoring white space at line ends and empty lines at the end),
+    calls with the value they return (as in JSON: ``True`` is not 1), or Python code with ``assert``. Every test starts
+    from a fresh run of the program in the sandbox. The page on the sandbox lists what it prevents. A test that takes
+    too long fails; the status is ``timeout`` only if all of them did. Tests that cannot be read are ``bad_gold``, a
+    sandbox that does not start is ``error``, both unscored.
 
     A program cannot fake outputs, values of calls, and what test code compares with a literal (``assert f(x) == 5``,
     also inside ``check(candidate)``; ``self.assertEqual(f(x), Decimal("1.5"))``): these are compared by type and
@@ -50,7 +62,7 @@ class PythonTests(Verifier):
     Source: open-r1's code reward and similar ones (the last fenced block, 5 s per test, all or a fraction). There:
     extra and missing lines of output are cut off by a ``zip`` before the comparison, blocks inside the reasoning count,
     and a failing provider goes unnoticed. Here: all lines are compared, such blocks do not count, and failures are
-    reported.
+    reported. Programs in several blocks: NeMo-Gym#820 and code-r1#6.
     """
 
     tests: str = "tests"
@@ -61,6 +73,8 @@ class PythonTests(Verifier):
     """An ``info`` column with the name of the function that tests of the form ``check(candidate)`` call."""
     credit: Literal["tests", "all"] = "tests"
     """``tests``: the fraction of passed tests. ``all``: 1 if all pass, else 0; the first failure ends the run."""
+    decimals: bool = False
+    """Whether numbers in lines of output are compared by value, ``0.5`` and ``0.500000`` say, as by LiveCodeBench."""
     timeout: float = 5.0
     """Seconds for one test, by the clock and of processor time; more than 0."""
     deadline: float = 30.0
@@ -93,6 +107,19 @@ class PythonTests(Verifier):
             info={
                 "tests": [{"call": "double", "args": [2], "output": 4}, {"call": "double", "args": [3], "output": 6}]
             },
+        ),
+        Case(
+            "```python\nprint(1 / 2)\n```",
+            1.0,
+            "the same number",
+            options={"decimals": True},
+            info={"tests": [{"input": "", "output": "0.500000\n"}]},
+        ),
+        Case(
+            "```python\ndef add(a, b):\n    return a + b\n```\nFor example:\n```python\nprint(add(1, 2))\n```",
+            1.0,
+            "the last block only shows how to use the one before",
+            info={"tests": ["assert add(2, 3) == 5"]},
         ),
         Case(
             "```python\nimport os\nos._exit(0)\n```",
@@ -138,7 +165,8 @@ class PythonTests(Verifier):
         except ValueError as error:
             return Score(None, "bad_gold", explanation=str(error))
         score = Score(0.0, gold=f"{len(tests)} test{'s' * (len(tests) > 1)}")
-        code, reason = find_program(self.format, completion)
+        is_called = all(test.output is None for test in tests)
+        code, reason = find_program(self.format, completion, is_called)
         if code is None:
             return replace(score, status="no_answer", explanation=reason)
         score = replace(score, answer=code[:MAX_SHOWN])
@@ -183,7 +211,7 @@ class PythonTests(Verifier):
         )
         with closing(results):
             for test, result in zip(tests, results, strict=False):  # fewer results than tests: the rest fails below
-                failures.append(test.failure(result, self.timeout))
+                failures.append(test.failure(result, self.timeout, self.decimals))
                 timeouts += result.ended == "timeout"
                 if failures[-1] is not None and self.credit == "all":
                     break
@@ -200,8 +228,11 @@ class PythonTests(Verifier):
         return replace(score, value=value, status=status, explanation=explanation)
 
 
-def find_program(format: Format, completion: Completion) -> tuple[str | None, str]:
-    """The program in a completion, or ``None`` and the reason why there is none."""
+def find_program(format: Format, completion: Completion, is_called: bool) -> tuple[str | None, str]:
+    """The program in a completion, or ``None`` and the reason why there is none.
+
+    ``is_called``: tests call what it defines, rather than run it for its output.
+    """
     text = whole_turn(format, completion)[0]
     tags = find_tags(text, format.reasoning) if format.reasoning else []
     if tags and not tags[-1].closing:
@@ -216,14 +247,14 @@ def find_program(format: Format, completion: Completion) -> tuple[str | None, st
     if blocks is None:
         return None, "the code block is not closed"
     if tags and not blocks:
-        blocks = {"marked": text}
-    code = textwrap.dedent(blocks.get("marked") or blocks.get("unmarked") or "")
+        blocks = {"marked": [textwrap.dedent(text)]}
+    code = _joined(blocks.get("marked") or blocks.get("unmarked") or [""], is_called)
     return (code, "") if code.strip() else (None, "no Python code block in the answer")
 
 
-def _fenced_blocks(text: str) -> dict[str, str] | None:
-    """The last block of each kind: ``marked`` as Python, ``unmarked``, ``other``; ``None`` if a block is not closed."""
-    blocks: dict[str, str] = {}
+def _fenced_blocks(text: str) -> dict[str, list[str]] | None:
+    """The blocks of each kind: ``marked`` as Python, ``unmarked``, ``other``; ``None`` if a block is not closed."""
+    blocks: dict[str, list[str]] = {}
     fence, start, kind = "", 0, ""
     for match in _FENCE.finditer(text):
         words = match[2].lower().split()
@@ -231,6 +262,19 @@ def _fenced_blocks(text: str) -> dict[str, str] | None:
             fence, start = match[1], match.end() + 1
             kind = "unmarked" if not words else "marked" if words[0] in _PYTHON else "other"
         elif not words and match[1].startswith(fence):
-            blocks[kind] = text[start : match.start()]
+            blocks.setdefault(kind, []).append(textwrap.dedent(text[start : match.start()]))
             fence = ""
     return None if fence else blocks
+
+
+def _joined(blocks: Sequence[str], is_called: bool) -> str:
+    """The last block, or the last that defines something if it ``is_called``, after the definitions that it uses."""
+    defined = [{function or name for function, name in _DEFINED.findall(block)} for block in blocks]
+    last = next((number for number in reversed(range(len(blocks))) if defined[number] and is_called), len(blocks) - 1)
+    program, known, used = [blocks[last]], defined[last], set(_NAME.findall(blocks[last]))
+    for number in reversed(range(last)):
+        if (defined[number] - known) & used and not _RUNS.search(blocks[number]):
+            program.insert(0, blocks[number])
+            known |= defined[number]
+            used |= set(_NAME.findall(blocks[number]))
+    return "\n".join(program)

@@ -3,26 +3,33 @@
     {"input": "2 3\\n", "output": "5\\n"}               what the program prints for a standard input
     {"call": "add", "args": [2, 3], "output": 5}       what a function returns, compared as JSON
     "assert add(2, 3) == 5"                            one or more statements of Python
-    {"inputs": [...], "outputs": [...]}                many of the first form; with "fn_name", of the second
+    {"inputs": [...], "outputs": [...]}                many of the first form; with "fn_name", of the second (APPS)
     a list of these, Python code, or any of them as JSON text
 
 Code is split up: each top-level ``assert``, each ``test…`` function and each ``test…`` method of a
 ``unittest.TestCase`` is a test of its own, run after the other statements that precede it.
+
+With ``fn_name`` an output that is a list of one value may stand for that value: APPS has both.
 """
 
 from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
+
+from grpo_env.lazy_regex import lazy_compile
 
 from .launch import Run, RunResult
 from .literals import literal
 from .values import digest, to_json
 
 _SHOWN = 80  # characters of a value or a test in an explanation
+_DECIMAL = lazy_compile(r"[-+]?(?:\d{1,400}(?:\.\d{0,400})?|\.\d{1,400})(?:[eE][-+]?\d{1,4})?", re.ASCII)
 _EQUALITIES = (
     "assertEqual",
     "assertEquals",
@@ -38,7 +45,7 @@ class UnitTest:
     """One test: a run of the program, and what to compare its result with. ``text`` names it in explanations.
 
     ``output`` is the standard output. ``values`` are those that the run reports, by place; a run has to report those of
-    ``required``, and may have no occasion to report the others.
+    ``required``, and may have no occasion to report the others. ``or_its_item``: a list of one may stand for its item.
     """
 
     run: Run
@@ -46,9 +53,10 @@ class UnitTest:
     values: tuple[Any, ...] = ()
     required: frozenset[int] = frozenset()
     text: str = ""
+    or_its_item: bool = False
 
-    def failure(self, result: RunResult, seconds: float) -> str | None:
-        """Why the run fails the test, or ``None`` if it passes."""
+    def failure(self, result: RunResult, seconds: float, decimals: bool) -> str | None:
+        """Why the run fails the test, or ``None`` if it passes. ``decimals``: numbers in its output are values."""
         if result.ended == "timeout":
             return f"did not finish within {seconds:g} s"
         if result.ended != "exit":
@@ -56,7 +64,8 @@ class UnitTest:
         if result.code < 0:
             return f"killed by signal {-result.code}"
         if self.output is not None and result.code == 0:
-            return None if _same_lines(result.output, self.output) else _mismatch(self.output, _repr(result.output))
+            same = _same_lines(result.output, self.output, decimals)
+            return None if same else _mismatch(self.output, _repr(result.output))
         if failure := self._wrong_value(result):
             return failure
         if result.code > 0:
@@ -67,11 +76,12 @@ class UnitTest:
         return None if finished and not missing else "the program ended before the test"
 
     def _wrong_value(self, result: RunResult) -> str | None:
-        hashes = [digest(to_json(value), self.run.as_json) for value in self.values]
         for place, hashed, text in result.records:
-            if not 0 <= place < len(hashes):
+            if not 0 <= place < len(self.values):
                 return "the result is not a plain value"
-            if hashed != hashes[place]:
+            value = self.values[place]
+            accepted = [value, *(value if self.or_its_item and isinstance(value, list) and len(value) == 1 else ())]
+            if hashed not in [digest(to_json(value), self.run.as_json) for value in accepted]:
                 return _mismatch(self.values[place], text)
         return None
 
@@ -120,7 +130,7 @@ def _pairs(data: Mapping[str, Any]) -> list[dict[str, Any]]:
     if len(inputs) != len(outputs):
         raise ValueError(f"{len(inputs)} inputs but {len(outputs)} outputs")
     if name := data.get("fn_name"):
-        return [{"call": name, "args": args, "output": output} for args, output in zip(inputs, outputs, strict=True)]
+        return [{"fn_name": name, "args": args, "output": output} for args, output in zip(inputs, outputs, strict=True)]
     return [{"input": text, "output": output} for text, output in zip(inputs, outputs, strict=True)]
 
 
@@ -128,8 +138,8 @@ def _from_mapping(item: Mapping[str, Any]) -> UnitTest:
     if "output" not in item:
         raise ValueError("no output to compare with")
     expected = item["output"]
-    if "call" in item:
-        name, args = item["call"], item.get("args")
+    if "call" in item or "fn_name" in item:
+        name, args = item.get("call", item.get("fn_name")), item.get("args")
         if not isinstance(name, str) or not name.isidentifier() or not isinstance(args, Sequence | Mapping):
             raise ValueError("a call needs the name of a function and a list or mapping of args")
         if isinstance(args, str):
@@ -139,7 +149,8 @@ def _from_mapping(item: Mapping[str, Any]) -> UnitTest:
         # LeetCode's solutions are methods of a class Solution.
         code = f"({name} if {name!r} in globals() else getattr(Solution(), {name!r}))({', '.join(values)})"
         _check_json(expected)
-        return UnitTest(Run("value", code=code, as_json=True), None, (expected,), frozenset({0}), call)
+        run = Run("value", code=code, as_json=True)
+        return UnitTest(run, None, (expected,), frozenset({0}), call, or_its_item="fn_name" in item)
     if "input" not in item:
         raise ValueError('no input; write "input": "" for a program that reads nothing')
     text = item["input"]
@@ -332,12 +343,23 @@ def _unparse(nodes: list[ast.stmt]) -> str:
     return "\n".join(map(ast.unparse, map(ast.fix_missing_locations, nodes)))
 
 
-def _same_lines(text: str, expected: str) -> bool:
+def _same_lines(text: str, expected: str, decimals: bool) -> bool:
     text, expected = text.rstrip(), expected.rstrip()
     if text.count("\n") != expected.count("\n"):
         return False
     pairs = zip(text.split("\n"), expected.split("\n"), strict=True)
-    return all(line.rstrip() == other.rstrip() for line, other in pairs)
+    return all(line.rstrip() == other.rstrip() or (decimals and _same_words(line, other)) for line, other in pairs)
+
+
+def _same_words(line: str, other: str) -> bool:
+    words, others = line.split(), other.split()
+    return len(words) == len(others) and all(map(_same_word, words, others))
+
+
+def _same_word(word: str, other: str) -> bool:
+    if word == other:
+        return True
+    return all(map(_DECIMAL.fullmatch, (word, other))) and Decimal(word) == Decimal(other)
 
 
 def _check_json(value: Any) -> None:

@@ -129,8 +129,8 @@ def _number(value: Any) -> Any:
 def digest(data: Any, as_json: bool = False) -> str:
     """A hash of ``to_json``'s output that is the same for equal values: 1, 1.0 and True; a set in any order.
 
-    ``as_json`` also makes tuples equal to lists, and keys equal to their text. NaN equals nothing. Raises
-    ``ValueError`` or ``TypeError`` for anything else, ``RecursionError`` for deep nesting.
+    ``as_json`` also makes tuples equal to lists and keys equal to their text, and True no number. NaN equals nothing.
+    Raises ``ValueError`` or ``TypeError`` for anything else, ``RecursionError`` for deep nesting.
     """
     return _hash(_token(data, as_json))
 
@@ -142,6 +142,8 @@ def _hash(text: str) -> str:
 def _token(data: Any, as_json: bool) -> str:
     if data is None:
         return "-"
+    if as_json and isinstance(data, bool):
+        return f"b{data}"
     if isinstance(data, int):
         return f"n{int(data):x}/1"
     if isinstance(data, float):
