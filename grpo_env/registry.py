@@ -132,7 +132,10 @@ def load_file(file: Path) -> list[str]:
     module = _import_file(file)
     registered = sorted(name for name, cls in _registered.items() if cls.__module__ == module)
     if not registered:
-        raise UsageError(f'{file}: registers no verifier; decorate a class with @verifier("NAME")')
+        raise UsageError(
+            f'{file}: registers no verifier; decorate a class with @verifier("NAME"), or name its '
+            f'functions in the task: use: "{file.name}:FUNCTION"'
+        )
     for name in registered:
         if getattr(sys.modules[module], _registered[name].__name__, None) is _registered[name]:
             _homes[name] = f"{file.absolute()}:{_registered[name].__name__}"
@@ -155,7 +158,7 @@ def _import_file(file: Path) -> str:
         raise UsageError(f"{file}: {problem}; expected a Python file with verifiers, such as my_verifiers.py")
     spec = find_spec(module)
     if spec is not None and (spec.origin is None or Path(spec.origin).resolve() != file.resolve()):
-        raise UsageError(f"{file}: there is another module {module!r}; rename the file")
+        raise UsageError(f"{file}: there is another module {module!r} ({spec.origin}); rename the file")
     if (folder := str(file.resolve().parent)) not in sys.path:
         sys.path.append(folder)
     try:
