@@ -20,6 +20,8 @@ from grpo_env.errors import UsageError
 from grpo_env.scoring_process import score_in_process
 from grpo_env.taskfile.task import Task, load_task, make_task
 
+from .. import forked
+
 SEEN = """
 seen = []
 
@@ -240,3 +242,48 @@ def test_a_module_is_found_on_the_python_path(folder, monkeypatch):
     (folder / "rewards_of_a_module.py").write_text("def reward(text):\n    return 0.75")
     task, _ = make(folder, "", "reward", use="rewards_of_a_module:reward")
     assert task.score("ab").value == 0.75
+
+
+TABLE_ROW = """
+import re
+
+def format_reward(completions, **kwargs):
+    form = r"<think>.*</think>\\s*<answer>.*</answer>"
+    return [float(bool(re.fullmatch(form, chat[0]["content"], re.DOTALL))) for chat in completions]
+"""
+
+
+@pytest.mark.slow
+def test_every_command_takes_it(tmp_path):
+    """In processes of their own, so that the file may have a name that other tests use."""
+    (tmp_path / "rewards.py").write_text(TABLE_ROW)
+    rows = [{"question": f"{n} + {n}?", "gold": str(2 * n), "place": n} for n in range(1, 9)]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    texts = ["<think>a</think><answer>2</answer>", "2"]
+    said = [{"completion": text, **rows[0]} for text in texts]
+    (tmp_path / "said.jsonl").write_text("".join(json.dumps(row) + "\n" for row in said))
+    task = {
+        "version": 1,
+        "task": "plain",
+        "dataset": {"path": "rows.jsonl", "split": {"train": 0.5, "eval": 0.5}, "answer": "{{ gold }}"},
+        "prompt": {"user": "{{ question }}"},
+        "verifiers": {"accuracy": {}, "format": {"use": "rewards.py:format_reward", "weight": 0.5}},
+        "metric": "accuracy",
+    }
+    (tmp_path / "plain.yaml").write_text(yaml.safe_dump(task))
+
+    def grpo_env(*arguments: str) -> str:
+        done = forked.run(["grpo_env", *arguments], tmp_path, {"OMP_NUM_THREADS": "1"}, joined=True)
+        assert done.returncode == 0, done.stdout
+        return done.stdout
+
+    assert "0 errors" in grpo_env("check", "plain.yaml")
+    for out, workers in (("one.jsonl", "1"), ("two.jsonl", "2")):
+        grpo_env("score", "plain.yaml", "said.jsonl", "--out", out, "--workers", workers)
+        scores = [json.loads(line)["parts"]["format"]["value"] for line in (tmp_path / out).read_text().splitlines()]
+        assert scores == [1.0, 0.0]
+    assert "no difference" in grpo_env("compare", "one.jsonl", "two.jsonl")
+    assert "0 failed" in grpo_env("audit", "plain.yaml", "--only", "hedges", "--limit", "2")
+    settings = ["steps=1", "prompts_per_step=2", "group_size=2", "eval.every=0", "engine.device=cpu"]
+    assert "format" in grpo_env("train", "plain.yaml", "--run", "run", *settings, "sampling.max_new_tokens=8")
+    assert f"{tmp_path}/rewards.py:format_reward" in (tmp_path / "run/task.yaml").read_text()
