@@ -117,6 +117,40 @@ def test_calls_are_judged_only_where_the_tools_are_known(tmp_path):
     assert (row["total"], row["turns"][0]["results"][0]["problem"]) == (0.0, "unknown_tool")
 
 
+CODER = "<tool_call>\n<function={}>\n<parameter={}>\n{}\n</parameter>\n</function>\n</tool_call>"
+
+
+@pytest.mark.parametrize(
+    ("message", "value"),
+    [
+        ({"content": "", "tool_calls": [call("a", "tea")]}, 1.0),
+        # Two objects are no arguments (hermes-agent#6841), and the text shows what was written.
+        (
+            {
+                "content": "",
+                "tool_calls": [{"function": {"name": "price", "arguments": '{"item": "pen"}{"item": "pen"}'}}],
+            },
+            0.0,
+        ),
+        ({"content": CODER.format("price", "item", "007")}, 1.0),
+        ({"content": CODER.format("price", "count", "7")}, 1.0),
+        ({"content": CODER.format("price", "count", "seven")}, 0.0),
+        ({"content": CODER.format("buy", "item", "tea")}, 0.0),
+    ],
+)
+def test_calls_of_other_models_are_judged_by_their_tools(tmp_path, message, value):
+    types = {"item": {"type": "string"}, "count": {"type": "integer"}}
+    tools = [{"name": "price", "parameters": {"type": "object", "properties": types}}]
+    chat = [{"role": "assistant", **message}, told("a", "3"), {"role": "assistant", "content": "<answer>7</answer>"}]
+    row = {"messages": [*PROMPT, *chat], "tools": tools, "total": "7"}
+    for on in ("last", "each"):  # the answer without a call is no fault
+        verifiers = {"tool_calls": {"on": on, "weight": 1.0, "process": 1.0}}
+        (scored,) = score(tmp_path, a_task(tmp_path, verifiers), row)
+        assert (scored["total"], [step["value"] for step in scored["steps"]]) == (value, [value])
+    if "tool_calls" in message and not value:
+        assert '{"item": "pen"}{"item": "pen"}' in scored["text"]
+
+
 def test_a_state_is_unknown_and_a_reward_only_known_where_the_row_has_it(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(HERE)
     (row,) = score(tmp_path, a_task(tmp_path, {"stocked": {"use": "till:Stocked", "on": "state"}}), conversation())
