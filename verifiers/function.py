@@ -22,7 +22,7 @@ SIGNATURES = "reward(completions, **kwargs) with lists, as in TRL, or reward(com
 
 _OF_THE_TRAINER = ("trainer_state", "log_extra", "log_metric", "environments")
 _NO_COLUMNS = ("prompt", "completion", "completion_ids")  # which TRL does not pass on either
-_OWN_FIELDS = ("format", "is_chat", "parts")  # of verifiers
+_OWN_FIELDS = ("format", "is_chat")
 _REQUIRED = inspect.Parameter.empty
 
 
@@ -127,11 +127,12 @@ def verifier_class(home: str, function: Any, module: str) -> type[Verifier]:
         if defaults.get(name) is _REQUIRED:
             raise UsageError(f"verifier {home!r} takes {name!r}, which only TRL's trainer has; give it a default")
     base, given = _signature(home, list(defaults))
-    options = [name for name, default in defaults.items() if default is not _REQUIRED]
+    taken = {*given, *dir(base), *PlainFunction.__annotations__, "parts"}  # by what every verifier has
+    options = [name for name, default in defaults.items() if default is not _REQUIRED and name not in taken]
     name = home.rpartition(":")[2]
     _kept[home] = make_dataclass(
         name,
-        [(option, Any, field(default=None)) for option in options if option not in {*given, *_OWN_FIELDS}],
+        [(option, Any, field(default=None)) for option in options],
         bases=(base,),
         frozen=True,
         namespace={

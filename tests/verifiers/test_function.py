@@ -177,6 +177,18 @@ def test_what_only_the_trainer_has_may_have_a_default(folder):
     assert make(folder, code, "reward")[0].score("ab").value == 1.0
 
 
+def test_a_parameter_may_have_the_name_of_anything_that_a_verifier_has(folder):
+    parameters = "text, problem='', home=1, format=2, parts=3, group=4, given=5"
+    code = f"def reward({parameters}):\n    return len(problem) + home + given"
+    task, _ = make(folder, code, "reward")
+    (folder / "rows.jsonl").write_text('{"question": "2+2?", "gold": 4, "problem": "abc"}\n')
+    (example,) = task.examples("train")
+    ((score,),) = score_groups(task.verifier, [Group(example, SAMPLED[:1])])
+    assert score.value == 3 + 1 + 5
+    with pytest.raises(UsageError, match=r"verifiers\.own\.given: unknown key"):
+        make(folder, code, "reward", given=6)
+
+
 def test_an_option_that_the_function_does_not_have_is_refused(folder):
     with pytest.raises(UsageError, match=r"^x\.yaml: verifiers\.own\.scal: unknown key; did you mean 'scale'\?$"):
         make(folder, SEEN, "of_lists", scal=2)
