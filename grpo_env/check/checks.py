@@ -24,6 +24,7 @@ from .findings import Finding, by_cause, error, short, warning
 from .gold_completion import gold_answer, option, prompt_text
 from .gold_kinds import gold_kinds
 from .golds import check_golds
+from .left_out import left_out
 from .templates import constant_answer, constant_prompt, gold_in_prompt, other_tags
 
 SHOWN = 5  # findings of a kind in the text; JSON has all
@@ -196,7 +197,7 @@ def _check_data(
         facts, findings = gold_kinds(task, everything, golds, unreadable, {index for index, _, _ in doubts})
         result.facts |= facts
         result.findings += findings
-        result.findings += gold_in_prompt(task, everything, golds)
+        result.findings += [*gold_in_prompt(task, everything, golds), *left_out(task, everything, golds)]
         result.facts["gold"], findings = check_golds(task, everything, golds)
         result.findings += findings
 

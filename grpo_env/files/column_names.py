@@ -5,8 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-QUESTION = ("question", "problem", "prompt", "query", "instruction", "input", "exercise", "task", "text")
-ANSWER = ("answer", "gold", "target", "expected", "reference", "truth", "solution", "label", "result", "output")
+QUESTION = (
+    *("question", "problem", "prompt", "query", "instruction", "input", "exercise", "task", "text"),
+    *("frage", "aufgabe", "pregunta", "问题", "题目"),
+)
+ANSWER = (
+    *("answer", "gold", "target", "expected", "reference", "truth", "solution", "label", "result", "output", "correct"),
+    *("antwort", "lösung", "loesung", "ergebnis", "respuesta", "réponse", "reponse", "答案"),
+)
+"""The other languages are those of MGSM's prompts (Frage, Pregunta, Réponse, 答案) and of school books."""
+_WHOLE_NAMES = frozenset(("correct",))  # AQuA's answers; is_correct is no answer
 COMPLETION = (
     *("completions", "completion", "responses", "response", "generations", "generation", "generated", "outputs"),
     *("output", "predictions", "prediction", "samples", "candidates", "replies", "reply", "text", "texts"),
@@ -15,13 +23,16 @@ COMPLETION = (
 
 def guess(names: Iterable[str], words: Iterable[str]) -> str | None:
     """The column whose name is one of ``words`` or has it as a part (``gold_answer``); earlier words come first."""
-    parts = {name: [part for part in re.split(r"[^a-z]+", _snake(name)) if part] for name in names}
+    parts = {name: name_parts(name) for name in names}
     for word in words:
         for name, found in parts.items():
             if found == [word]:
                 return name
-    return next((name for word in words for name, found in parts.items() if word in found), None)
+    parts_of_names = [word for word in words if word not in _WHOLE_NAMES]
+    return next((name for word in parts_of_names for name, found in parts.items() if word in found), None)
 
 
-def _snake(name: str) -> str:
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+def name_parts(name: str) -> list[str]:
+    """The words of a name in small letters: ``goldAnswer_2`` is ``gold`` and ``answer``."""
+    snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+    return [part for part in re.split(r"[\W\d_]+", snake) if part]

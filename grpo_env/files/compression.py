@@ -1,7 +1,8 @@
-"""Opens a file or standard input, decompresses it, and peeks at its first bytes."""
+"""Opens a file or standard input, decompresses it, turns UTF-16 into UTF-8, and peeks at its first bytes."""
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import sys
@@ -26,7 +27,7 @@ class DamagedError(Exception):
 
 
 class Source(NamedTuple):
-    """The first bytes, the stream from its beginning, and the file itself if it is uncompressed and seekable."""
+    """The first bytes, the stream from its beginning, and the file itself if these are its bytes and it is seekable."""
 
     head: bytes
     stream: io.BufferedReader
@@ -35,17 +36,17 @@ class Source(NamedTuple):
 
 @contextmanager
 def open_source(path: Path | Literal["-"]) -> Iterator[Source]:
-    """A file, or standard input (``-``), decompressed.
+    """A file, or standard input (``-``), decompressed, and as UTF-8 if it is UTF-16, which Excel calls Unicode text.
 
-    gzip and Zstandard are detected by their first bytes, not by name. Raises ``UsageError`` for a file that cannot be
+    gzip, Zstandard and UTF-16 are detected by their first bytes, not by name. Raises ``UsageError`` for a file that cannot be
     opened; reading raises ``DamagedError``.
     """
     if is_stdin(path):
-        yield _decompressed(sys.stdin.buffer)
+        yield _in_utf8(_decompressed(sys.stdin.buffer))
         return
     with ExitStack() as stack:
         try:
-            source = _decompressed(stack.enter_context(Path(path).open("rb")))
+            source = _in_utf8(_decompressed(stack.enter_context(Path(path).open("rb"))))
         except IsADirectoryError as error:
             raise UsageError(f"{path}: {folder_problem(Path(path))}") from error
         except OSError as error:
@@ -101,6 +102,39 @@ def _peeked(source: Any) -> Source:
     except DamagedError as error:
         damage = error
     return Source(head, io.BufferedReader(_Joined(head, source, damage), BLOCK))
+
+
+def _in_utf8(source: Source) -> Source:
+    if not source.head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return source
+    return _peeked(io.BufferedReader(_Utf8(source.stream), BLOCK))
+
+
+class _Utf8(io.RawIOBase):
+    """UTF-16 text as UTF-8. What UTF-16 cannot mean becomes bytes that are not UTF-8, so that their row is reported."""
+
+    def __init__(self, source: io.BufferedReader) -> None:
+        self._source = source
+        self._decoder = codecs.getincrementaldecoder("utf-16")("surrogatepass")
+        self._rest = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._rest:
+            block = self._source.read1(BLOCK)
+            try:
+                text = self._decoder.decode(block, final=not block)
+            except UnicodeDecodeError:  # an odd number of bytes
+                text = "\ud800"
+                self._decoder.reset()
+            self._rest = text.encode("utf-8", "surrogatepass")
+            if not block and not self._rest:
+                return 0
+        count = min(len(buffer), len(self._rest))
+        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
+        return count
 
 
 class _Joined(io.RawIOBase):

@@ -1,4 +1,4 @@
-"""Reads rows of JSONL, JSON, CSV and Parquet files, also compressed, one record at a time."""
+"""Reads rows of JSONL, JSON, CSV, TSV and Parquet files, also compressed, and folders of them, one record at a time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import nullcontext
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, Literal, NamedTuple
@@ -19,12 +19,16 @@ from grpo_env.errors import UsageError
 from .compression import COMPRESSED, HEAD, DamagedError, Source, is_stdin, open_source
 from .json_list import json_list_elements
 
-KINDS = (".jsonl", ".json", ".csv", ".parquet")
+KINDS = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
 SUFFIXES = KINDS + tuple(map("".join, product(KINDS, COMPRESSED)))
 LONGEST = 1 << 26  # bytes in a line: far above any completion, and one line must fit into memory
 _BLOCK = 1 << 20
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_CSV_HEADER = re.compile(rb'\xef?\xbb?\xbf?("?[^\W\d][\w .-]*"?)(,"?[^\W\d][\w .-]*"?)+\r?\n')
+DELIMITERS = ",;\t"  # where a comma is the decimal sign, spreadsheets separate columns by semicolons
+_NAME = rb'"?(?:[^\W\d]|[\x80-\xff])[\w\x80-\xff .-]*"?'
+_CSV_HEADER = re.compile(rb"(?:\xef\xbb\xbf)?%b(?:[,;\t]%b)+\r?\n" % (_NAME, _NAME))
+_QUOTED = re.compile('"[^"]*"')
+_BESIDE_SHARDS = re.compile(r"\..*|README.*|LICENSE.*|dataset_infos?\.json", re.IGNORECASE)
 
 
 class Record(NamedTuple):
@@ -38,6 +42,8 @@ class Record(NamedTuple):
     problem: str = ""
     is_line: bool = True
     raw: str = ""
+    file: str = ""
+    """The name of its file in a folder of shards."""
 
     @property
     def place(self) -> str:
@@ -45,7 +51,8 @@ class Record(NamedTuple):
 
         A row that has line breaks in quotes is named by its first line.
         """
-        return f"line {self.line:,}" if self.is_line else numbered(self.line)
+        place = f"line {self.line:,}" if self.is_line else numbered(self.line)
+        return f"{self.file}, {place}" if self.file else place
 
 
 class Line(NamedTuple):
@@ -61,19 +68,36 @@ def numbered(row: int) -> str:
 
 
 def read_records(path: Path | Literal["-"]) -> Iterator[Record]:
-    """The rows of a file, in order; ``-`` is standard input.
+    """The rows of a file, in order, or of a folder of shards, in the order of their names; ``-`` is standard input.
 
     The kind of file is known from its suffix or else its first bytes, the compression from its first bytes. A row that
     cannot be read, or the place where damaged data ends, is a ``Record`` with a ``problem``, not an exception. Raises
     ``UsageError`` if the file as a whole cannot be read.
     """
-    return map(parse, read_lines(path))
+    parts = [] if is_stdin(path) else shards(Path(path))
+    for part in parts:
+        for line in read_lines(part):
+            yield parse(line)._replace(file=part.name)
+    if not parts:
+        yield from map(parse, read_lines(path))
+
+
+def shards(folder: Path) -> list[Path]:
+    """The files of a folder that holds nothing but one table in parts of one kind; none of any other folder.
+
+    Such as ``data-00000-of-00002.parquet``, which ``Dataset.to_parquet`` and Spark write. Beside them may be a README.
+    """
+    if not folder.is_dir():
+        return []
+    files = sorted(path for path in folder.iterdir() if not _BESIDE_SHARDS.fullmatch(path.name))
+    suffixes = {"".join(path.suffixes[-2:]) if path.suffix in COMPRESSED else path.suffix for path in files}
+    return files if len(suffixes) == 1 and suffixes <= set(SUFFIXES) else []
 
 
 def read_lines(path: Path | Literal["-"]) -> Iterator[Line | Record]:
     """``read_records``, but with the lines of JSONL unparsed (``parse``). Raises ``UsageError``."""
     name = "standard input" if is_stdin(path) else str(path)
-    readers = {".jsonl": _jsonl, ".json": _json, ".csv": _csv, ".parquet": _parquet}
+    readers = {".jsonl": _jsonl, ".json": _json, ".csv": _csv, ".tsv": _csv, ".parquet": _parquet}
     with open_source(path) as source:
         try:
             yield from readers[_kind(path, name, source.head)](name, source)
@@ -112,8 +136,6 @@ def _short(error: Exception) -> str:
 
 
 def _kind(path: Path | Literal["-"], name: str, head: bytes) -> str:
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise UsageError(f"{name}: is UTF-16 text; convert it first: iconv -f UTF-16 -t UTF-8")
     if head.startswith(b"PAR1"):
         return ".parquet"
     file = Path(path)
@@ -128,7 +150,10 @@ def _kind(path: Path | Literal["-"], name: str, head: bytes) -> str:
         first, newline, _ = start.partition(b"\n")
         if (not newline and len(head) == HEAD) or parse(Line(1, first)).row is not None:
             return ".jsonl"
-        raise UsageError(f"{name}: not valid JSON rows; expected a JSON list of objects, or one object per line")
+        raise UsageError(
+            f"{name}: not valid JSON rows; expected a JSON list of objects, or one object per line; take rows out of an"
+            " object by their key: jq -c '.KEY[]' FILE > rows.jsonl"
+        )
     if start.startswith(b"{"):
         return ".jsonl"
     if _CSV_HEADER.match(head):
@@ -188,7 +213,9 @@ def _csv(name: str, source: Source) -> Iterator[Record]:
             # Bytes that are not UTF-8 become lone surrogates, by which their row is found below.
             yield line.decode("utf-8-sig" if number == 1 else "utf-8", "surrogateescape")
 
-    reader = csv.reader(decoded(), strict=True)
+    lines = decoded()
+    first = next(lines, "")
+    reader = csv.reader(chain([first], lines), delimiter=_delimiter(first), strict=True)
     header: list[str] = []
     while True:
         start = reader.line_num + 1
@@ -215,6 +242,12 @@ def _csv(name: str, source: Source) -> Iterator[Record]:
             yield Record(start, None, problem or f"expected {len(header)} columns, found {len(row)}", raw=text)
         elif row:
             yield Record(start, dict(zip(header, row, strict=True)))
+
+
+def _delimiter(header: str) -> str:
+    """What separates the columns of a table: the sign that its header has most often outside of quotes."""
+    names = _QUOTED.sub("", header)
+    return max(DELIMITERS, key=names.count)
 
 
 def _parquet(name: str, source: Source) -> Iterator[Record]:
