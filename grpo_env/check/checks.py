@@ -22,6 +22,7 @@ from .data import columns, ids, lengths, overlap, repeated
 from .episodes import PLAYED, check_environment, metric_judges_turns
 from .findings import Finding, by_cause, error, short, warning
 from .gold_completion import gold_answer, option, prompt_text
+from .gold_forms import gold_forms
 from .gold_kinds import gold_kinds
 from .golds import check_golds
 from .left_out import left_out
@@ -195,6 +196,9 @@ def _check_data(
                 " whether the day or the month comes first: only the same numbers in the same order are right"
             )
         facts, findings = gold_kinds(task, everything, golds, unreadable, {index for index, _, _ in doubts})
+        result.facts |= facts
+        result.findings += findings
+        facts, findings = gold_forms(task, everything, golds)
         result.facts |= facts
         result.findings += findings
         result.findings += [*gold_in_prompt(task, everything, golds), *left_out(task, everything, golds)]

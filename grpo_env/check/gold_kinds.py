@@ -136,7 +136,7 @@ def gold_kinds(
     for index, text in enumerate(texts):
         indices[kind_of_gold(text)].append(index)
     golds = _Golds(texts, dict(sorted(indices.items(), key=lambda item: -len(item[1]))))
-    name, spec = _metric(task.spec.verifiers, task.metric)
+    name, spec = metric_entry(task.spec.verifiers, task.metric)
     used = spec.use or name
     facts = {"kinds": golds.described() + (f"\n{unreadable:,} of no kind (see data)" if unreadable else "")}
     if advice := _advice(used, name, spec, golds):
@@ -177,12 +177,12 @@ def _advice(used: str, name: str, spec: VerifierSpec, golds: _Golds) -> str | No
         return None if _option(spec, "kind") is not None else _advice_for_accuracy(main, name, spec, golds)
     if main in SUITED[used]:
         return None
-    options = {"weight": _weight(spec)} | ({"kind": main} if main not in MATHEMATICS else {})
-    return f"{used} is not made for {PLURALS[main]}; with metric: accuracy, this is:\n  {_line('accuracy', options)}"
+    options = {"weight": weight_of(spec)} | ({"kind": main} if main not in MATHEMATICS else {})
+    return f"{used} is not made for {PLURALS[main]}; with metric: accuracy, this is:\n  {yaml_line('accuracy', options)}"
 
 
 def _advice_for_accuracy(main: str, name: str, spec: VerifierSpec, golds: _Golds) -> str | None:
-    fixed = _line(name, _options(spec) | {"kind": main})
+    fixed = yaml_line(name, _options(spec) | {"kind": main})
     if golds.are_letters():
         return f"if the letters are options and no variables:\n  {fixed}"
     if main == "number" and golds.odd and golds.are_padded():
@@ -200,7 +200,7 @@ def _advice_for_accuracy(main: str, name: str, spec: VerifierSpec, golds: _Golds
         return advice
     if main == "literal" and golds.are_lists():
         return (
-            f"{advice}\nif each item of a list is a right answer:\n  {_line(name, _options(spec) | {'golds': 'any'})}"
+            f"{advice}\nif each item of a list is a right answer:\n  {yaml_line(name, _options(spec) | {'golds': 'any'})}"
         )
     return f"{advice}\n{_alternative(main, spec)}" if main in ALTERNATIVES else advice
 
@@ -208,15 +208,15 @@ def _advice_for_accuracy(main: str, name: str, spec: VerifierSpec, golds: _Golds
 def _alternative(kind: str, spec: VerifierSpec) -> str:
     """Another verifier for the same gold answers, and when to take it."""
     when, name, options = ALTERNATIVES[kind]
-    return f"{when}, with metric: {name}:\n  {_line(name, {'weight': _weight(spec)} | options)}"
+    return f"{when}, with metric: {name}:\n  {yaml_line(name, {'weight': weight_of(spec)} | options)}"
 
 
-def _metric(parts: Mapping[str, VerifierSpec], metric: str) -> tuple[str, VerifierSpec]:
+def metric_entry(parts: Mapping[str, VerifierSpec], metric: str) -> tuple[str, VerifierSpec]:
     """The entry of the metric, at any depth."""
     for name, spec in parts.items():
         if name == metric:
             return name, spec
-        if spec.of and (match := _metric(spec.of, metric)):
+        if spec.of and (match := metric_entry(spec.of, metric)):
             return match
     raise KeyError(metric)
 
@@ -227,14 +227,15 @@ def _option(spec: VerifierSpec, name: str) -> Any:
 
 def _options(spec: VerifierSpec) -> dict[str, Any]:
     """The entry as it is written in the task file."""
-    return {"weight": _weight(spec)} | spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    return {"weight": weight_of(spec)} | spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
-def _weight(spec: VerifierSpec) -> Any:
+def weight_of(spec: VerifierSpec) -> Any:
+    """The weight to write for a verifier in the place of this one."""
     return spec.model_dump(mode="json", by_alias=True)["weight"] or 1.0
 
 
-def _line(name: str, options: Mapping[str, Any]) -> str:
+def yaml_line(name: str, options: Mapping[str, Any]) -> str:
     """An entry of ``verifiers`` on one line of YAML."""
     text: str = yaml.safe_dump({name: dict(options)}, default_flow_style=True, sort_keys=False, width=10**6)
     return text.strip().removeprefix("{").removesuffix("}")

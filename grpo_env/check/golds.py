@@ -20,19 +20,23 @@ from .gold_completion import (
     judging,
     verifier_name,
 )
-from .perturbations import FOR_ALL_KINDS, changes, perturbations, tolerances
+from .perturbations import FOR_ALL_KINDS, changes, differs, perturbations, tolerances
 
 BATCH = 256  # examples that are scored at once, for verifiers that work in batches
 FIX = "fix dataset.answer or the verifier"
 NO_TOTAL = "fix the verifier, or the rows in which it counts (when)"
 SHOWN = 60  # characters of an answer in a finding
+ECHOED = 100  # examples of which the question is scored as an answer
+FEW = 0.05  # of these may hold the answer as their one number
+HALF = 0.5  # of the credit of a gold answer
 
 
 def check_golds(task: Task, examples: Sequence[Example], golds: Sequence[str]) -> tuple[str, list[Finding]]:
     """Check that gold answers in the task's format get full credit from the metric, and perturbed ones none."""
     check = _Check(task, examples, golds)
     check.run()
-    return check.fact, [*check.findings, *check.partial_credit(), *check.without_total(), *check.without_gain()]
+    found = [*check.partial_credit(), *check.without_total(), *check.without_gain(), *check.echoes()]
+    return check.fact, [*check.findings, *found]
 
 
 @dataclass
@@ -128,6 +132,39 @@ class _Check:
             return
         if what := gain_problem(self.task, [(self.examples[index], self.golds[index]) for index in indices]):
             yield error("gold", "verifiers", what, f"give {self.task.metric} or what rewards it a weight above 0")
+
+    def echoes(self) -> Iterator[Finding]:
+        """A finding if the question itself is paid for: as the answer by the metric, or as it is by the reward.
+
+        A reward for overlap with the gold answer, and one for words, pay for it; a sentence with one number, which is
+        the answer, may be right in a few rows.
+        """
+        indices = [index for index in sorted(self.judged - self.not_compared) if index not in self.unscored][:ECHOED]
+        indices = [index for index in indices if differs(_question(self.examples[index]), self.golds[index])]
+        if not indices or self.task.spec.environment is not None:
+            return
+        template = CompletionTemplate(self.task.format)
+        questions = {index: _question(self.examples[index]) for index in indices}
+        groups = [
+            Group(self.examples[index], [template.completion(text)])
+            for index, question in questions.items()
+            for text in (template.text(NEUTRAL_REASONING, question), question)
+        ]
+        scores = [score for (score,) in score_in_process(self.task.verifier, groups)]
+        answers = [score.part(self.task.metric).value or 0.0 for score in scores[::2]]
+        paid = [index for index, value in zip(indices, answers, strict=True) if value >= (1 if self._is_partial else HALF)]
+        if len(paid) > FEW * len(indices):
+            what = f"the question, given as the answer, gets {self.task.metric} {max(answers):g} in {len(paid):,} of "
+            yield error("gold", self.examples[paid[0]].name, f"{what}{len(indices):,} rows", "fix the verifier")
+        rewards = [score.value or 0.0 for score in scores[1::2]]
+        if self.totals and min(rewards) > 0 and min(rewards) >= HALF * max(self.totals):
+            what = f"the question, repeated without an answer, is rewarded with {min(rewards):g} or more"
+            fix = "gate what pays for it by when, or give it a smaller weight"
+            yield warning("gold", "verifiers", f"{what}, a gold answer with {max(self.totals):g}", fix)
+
+    @property
+    def _is_partial(self) -> bool:
+        return self.task.spec.partial_credit
 
     def partial_credit(self) -> Iterator[Finding]:
         """A warning for each kind of perturbed answers that get part of the credit."""
@@ -229,6 +266,11 @@ class _Check:
             self.findings.append(
                 error("gold", self.examples[index].name, what, "fix the verifier", f"{name} {score.status}")
             )
+
+
+def _question(example: Example) -> str:
+    """The last message of the prompt, or all of a plain one."""
+    return example.prompt if isinstance(example.prompt, str) else example.prompt[-1].content
 
 
 def _cause(score: Score) -> str:

@@ -37,10 +37,14 @@ _LATEX_SPELLING = re.compile(r"\\(?:left|right)(?![a-z])|\\[!,;:]|\\[dt](?=frac)
 _VARIABLE = re.compile(r"^[A-Za-z]=")  # x=5 is 5
 _TUPLE = re.compile(r"\(([^()\[\]{},]+(?:,[^()\[\]{},]+)+)\)")
 _LETTER = re.compile(r"(?<![A-Za-z\\])[A-Za-z](?![A-Za-z])")
+# 12 cm, -3 people; 0x437, -007
+_QUANTITY_OR_CODE = re.compile(r"[-+]?(?:\d[\d,]*(?:\.\d+)?\s?[^\W\d_][^=+*()-]*|0[xXbBoO]?[0-9A-Fa-f]+)")
+_UNIT = re.compile(r"(?<=\d)(\s?)([^\W\d_]+)$")
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 _PARTS = re.compile(r"([A-Za-z0-9]+)([^A-Za-z0-9\s]+)([A-Za-z0-9]+)|(\d+)(\s?x\s?|\s)(\d+)")
 _TOKEN = r"([A-Z][a-z]*(?![a-z])|[a-z]+(?![a-z])|\d+(?!\d))"
 _TOKENS = re.compile(rf"{_TOKEN}{_TOKEN}")
+_MASSES = ("kg", "g", "mg", "ug", "t", "lb", "lbs", "oz", "ton", "tons", "tonne", "tonnes", "gram", "grams", "kgs")
 _MONTHS = "January February March April May June July August September October November December".split()  # noqa: SIM905
 _MONTH = re.compile("|".join(f"{name}|{name[:3]}" for name in _MONTHS), re.IGNORECASE)
 
@@ -115,8 +119,8 @@ def _plainly_differs(a: str, b: str, is_tolerant: bool) -> bool:
 def tolerances(verifiers: Iterable[Verifier]) -> frozenset[str]:
     """What the verifiers of an answer accept besides the exact answer, by the name of the option.
 
-    ``zeros`` stands for verifiers of numbers, for which 007 is 7, and ``text`` for those of choice letters, for which
-    the text after the letter does not count.
+    ``zeros`` stands for verifiers of numbers, for which 007 is 7, ``text`` for those of choice letters, for which the
+    text after the letter does not count, and ``case`` for those that were told to ignore upper and lower case.
     """
     parts = list(verifiers)
     options = {
@@ -124,7 +128,9 @@ def tolerances(verifiers: Iterable[Verifier]) -> frozenset[str]:
     }
     numbers = any(option(part, "kind") == "number" or verifier_name(part) in VERIFIERS_OF_NUMBERS for part in parts)
     letters = any(verifier_name(part) == "choice" for part in parts)
-    return frozenset(options | ({"zeros"} if numbers else set()) | ({"text"} if letters else set()))
+    cases = any(option(part, "ignore_case") is True and verifier_name(part) != "accuracy" for part in parts)
+    found = {"zeros": numbers, "text": letters, "case": cases}
+    return frozenset(options | {name for name, is_found in found.items() if is_found})
 
 
 def perturbations(
@@ -156,9 +162,9 @@ def changes(gold: str, tolerates: Set[str] = frozenset()) -> Iterator[tuple[str,
     previous = set()
     for name, change in CHANGES["words" if is_text else kind]:
         text = change(gold)
-        if text is None or text in previous or not (differs(text, gold) or change is _zeros_removed):
+        if text is None or text in previous or not (differs(text, gold) or change in (_zeros_removed, _case_changed)):
             continue
-        if change is _zeros_removed and "zeros" in tolerates:
+        if (change is _zeros_removed and "zeros" in tolerates) or (change is _case_changed and "case" in tolerates):
             continue
         if change in (_number_changed, _element_changed) and not tolerates.isdisjoint(TOLERANCES):
             if kind != "number":
@@ -185,10 +191,29 @@ def _element_changed(gold: str) -> str | None:
 
 
 def _sign_changed(gold: str) -> str | None:
+    """The sign of a number, also with a unit, or of a code that is a number: ``0x437`` becomes ``-0x437``."""
     value = number(gold)
+    if value is None and _QUANTITY_OR_CODE.fullmatch(gold) and re.search("[1-9]", gold):
+        value = Fraction(-1 if gold.startswith("-") else 1)
     if not value:
         return None
     return gold.lstrip("-") if value < 0 else f"-{gold.lstrip('+')}"
+
+
+def _unit_changed(gold: str) -> str | None:
+    """A unit of measurement at the end replaced by one of another dimension: ``12 cm`` becomes ``12 kg``."""
+    from grpo_env.verifiers.answers.quantities.unit_names import MEASURES
+
+    match = _UNIT.search(gold)
+    if match is None or match[2] not in MEASURES:
+        return None
+    return f"{gold[: match.start()]}{match[1]}{'km' if match[2] in _MASSES else 'kg'}"
+
+
+def _case_changed(gold: str) -> str | None:
+    """Small and capital letters swapped in a code that has both: ``dQw4`` becomes ``DqW4``."""
+    has_both = any(map(str.islower, gold)) and any(map(str.isupper, gold))
+    return gold.swapcase() if has_both and " " not in gold else None
 
 
 def _order_reversed(gold: str) -> str | None:
@@ -312,8 +337,8 @@ def _in_case_of(word: str, other: str) -> str:
 
 def _value_changed(gold: str) -> str | None:
     """The first number, text or truth value in a literal changed."""
-    value = _literal(gold)
-    return None if value is None else _written(_with_another_leaf(value)[0], gold)
+    value = literal(gold)
+    return None if value is None else written(_with_another_leaf(value)[0], gold)
 
 
 def _with_another_leaf(value: Any) -> tuple[Any, bool]:
@@ -333,14 +358,14 @@ def _with_another_leaf(value: Any) -> tuple[Any, bool]:
 
 def _key_dropped(gold: str) -> str | None:
     """The last key of an object, or the last element of an array, removed."""
-    value = _literal(gold)
+    value = literal(gold)
     if not value:
         return None
     shorter = value[:-1] if isinstance(value, list) else {key: value[key] for key in list(value)[:-1]}
-    return _written(shorter, gold)
+    return written(shorter, gold)
 
 
-def _literal(gold: str) -> dict[str, Any] | list[Any] | None:
+def literal(gold: str) -> dict[str, Any] | list[Any] | None:
     """The object or array that a literal of JSON or Python is."""
     for read in (json.loads, ast.literal_eval):
         try:
@@ -351,12 +376,16 @@ def _literal(gold: str) -> dict[str, Any] | list[Any] | None:
     return None
 
 
-def _written(value: Any, gold: str) -> str:
+def written(value: Any, gold: str) -> str:
     """A value in the notation of the gold answer: JSON, or Python's."""
     return repr(value) if "'" in gold and '"' not in gold else json.dumps(value, ensure_ascii=False, default=repr)
 
 
-_MATHEMATICS = (("a number changed", _number_changed), ("the sign changed", _sign_changed))
+_MATHEMATICS = (
+    ("a number changed", _number_changed),
+    ("the sign changed", _sign_changed),
+    ("another unit", _unit_changed),
+)
 CHANGES: dict[Kind | Literal["words"], tuple[tuple[str, Change], ...]] = {
     "number": _MATHEMATICS,
     "formula": _MATHEMATICS,
@@ -377,6 +406,9 @@ CHANGES: dict[Kind | Literal["words"], tuple[tuple[str, Change], ...]] = {
         ("letters reordered", _letters_reordered),
         ("the last sign changed", _last_sign_changed),
         ("leading zeros removed", _zeros_removed),
+        ("the sign changed", _sign_changed),
+        ("another unit", _unit_changed),
+        ("the case changed", _case_changed),
     ),
     "literal": (("a value changed", _value_changed), ("a key dropped", _key_dropped)),
 }

@@ -83,15 +83,15 @@ def read_records(path: Path | Literal["-"]) -> Iterator[Record]:
 
 
 def shards(folder: Path) -> list[Path]:
-    """The files of a folder that holds nothing but one table in parts of one kind; none of any other folder.
+    """The files of a folder that holds nothing but one table in numbered parts; none of any other folder.
 
-    Such as ``data-00000-of-00002.parquet``, which ``Dataset.to_parquet`` and Spark write. Beside them may be a README.
+    Such as ``train-00000-of-00002.parquet``, the files of hub data sets and of Spark. Beside them may be a README.
     """
     if not folder.is_dir():
         return []
     files = sorted(path for path in folder.iterdir() if not _BESIDE_SHARDS.fullmatch(path.name))
-    suffixes = {"".join(path.suffixes[-2:]) if path.suffix in COMPRESSED else path.suffix for path in files}
-    return files if len(suffixes) == 1 and suffixes <= set(SUFFIXES) else []
+    names = {re.sub(r"\d+", "", path.name) for path in files}
+    return files if len(names) == 1 and files[0].name.endswith(SUFFIXES) and files[0].is_file() else []
 
 
 def read_lines(path: Path | Literal["-"]) -> Iterator[Line | Record]:

@@ -1,0 +1,146 @@
+"""Gold answers of which the metric refuses right forms: units, rounded values, lists of answers, programs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from grpo_env.core import Example, Group
+from grpo_env.files.column_names import guess
+from grpo_env.scoring_process import score_in_process
+from grpo_env.taskfile.gold_forms import SOME, as_fraction, has_physical_unit, is_program, list_template
+from grpo_env.taskfile.task import Task
+
+from .data import named
+from .findings import Finding, short, warning
+from .gold_completion import NEUTRAL_REASONING, CompletionTemplate, judging, option
+from .gold_kinds import metric_entry, weight_of, yaml_line
+from .perturbations import literal, written
+
+SCORED = 200  # gold answers of a form that are scored in another one
+SHOWN = 40  # characters of a gold answer
+TESTS = ("tests", "test", "asserts", "unittests")
+_ITEMS = re.compile(r"(\W?)([^()\[\]{}]+?)(\W?)")
+
+
+def gold_forms(task: Task, examples: Sequence[Example], golds: Sequence[str]) -> tuple[dict[str, str], list[Finding]]:
+    """Findings about gold answers in forms that the metric does not compare as they are meant; whether order counts."""
+    name, spec = metric_entry(task.spec.verifiers, task.metric)
+    used = spec.use or name
+    findings: list[Finding] = []
+    if used in ("accuracy", "exact_text"):
+        findings += [*_lists(task, examples), *_programs(task, examples, golds)]
+    if used == "accuracy":
+        findings += [*_units(name, spec, examples, golds)] or [*_rounded(task, examples, golds)]
+    order = _order(task, examples, golds)
+    return {"order": order} if order else {}, findings
+
+
+def _units(name: str, spec: Any, examples: Sequence[Example], golds: Sequence[str]) -> Iterator[Finding]:
+    """Physical quantities, as in SciBench: 500 mm is right for 50 cm, and 9.8 for 9.81 m/s^2."""
+    indices = [index for index, gold in enumerate(golds) if has_physical_unit(gold)]
+    if len(indices) < SOME * len(golds):
+        return
+    line = yaml_line("numeric", {"weight": weight_of(spec), "rel_tol": 0.01, "units": "convert"})
+    what = f"{_some(indices, golds, examples)} have units: {name} takes no other unit and no rounded value"
+    yield warning("gold", f"verifiers.{name}", what, f"write, with metric: numeric: {line}")
+
+
+def _rounded(task: Task, examples: Sequence[Example], golds: Sequence[str]) -> Iterator[Finding]:
+    """Long decimals for fractions, as in MAWPS and TabMWP: 0.6666666667, for which 2/3 is right."""
+    fractions = {index: text for index, gold in enumerate(golds) if (text := as_fraction(gold)) is not None}
+    refused = _refused(task, examples, fractions)
+    if refused:
+        exact = fractions[refused[0]]
+        what = f"{_some(refused, golds, examples)} are rounded values, for which {exact} is wrong"
+        name, spec = metric_entry(task.spec.verifiers, task.metric)
+        options = {"weight": weight_of(spec)} | spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        yield warning("gold", f"verifiers.{name}", what, f"write {yaml_line(name, options | {'rel_tol': 1.0e-6})}")
+
+
+def _lists(task: Task, examples: Sequence[Example]) -> Iterator[Finding]:
+    """Columns with a list of answers, as in NQ-open (each is right) and TAT-QA (all are needed)."""
+    template = task.spec.dataset.answer or ""
+    for name in named(list(examples[0].info), template):
+        values = [example.info.get(name) for example in examples]
+        are_lists = [isinstance(value, list) for value in values]
+        rows = [index for index, is_list in enumerate(are_lists) if is_list and _is_whole_list(task, examples[index])]
+        if not rows or any(isinstance(item, list | dict) for row in rows for item in values[row] or []):
+            continue
+        golds = [str(example.answer) for example in examples]
+        what = f"{_some(rows, golds, examples)} are lists from column {name!r}, and only the same list is right"
+        fix = "write golds: any in the options of the metric if each item is right, golds: all if all are needed"
+        if not all(are_lists):
+            fix += f"; and dataset.answer: {list_template(name)!r}, as others are no lists"
+        yield warning("gold", "dataset.answer", what, fix)
+
+
+def _is_whole_list(task: Task, example: Example) -> bool:
+    """Whether the gold answer is compared as one list, and not with ``golds`` or by a ``kind`` that was chosen."""
+    modes = [option(verifier, "golds", "one") for verifier in judging(task.metric_verifier, example)]
+    kinds = [option(verifier, "kind") for verifier in judging(task.metric_verifier, example)]
+    return (example.answer or "").lstrip().startswith("[") and set(modes) == {"one"} and not any(kinds)
+
+
+def _programs(task: Task, examples: Sequence[Example], golds: Sequence[str]) -> Iterator[Finding]:
+    """Reference programs, as in HumanEval and MBPP: another program with the same results is right."""
+    indices = [index for index, gold in enumerate(golds) if is_program(examples[index].answer or gold)]
+    if 2 * len(indices) < len(golds):
+        return
+    tests = guess(examples[0].info, TESTS)
+    found = f"column {tests!r} may be the tests" if tests else "no column looks like tests"
+    line = yaml_line("python_tests", {"weight": 1.0, "tests": tests or "tests"})
+    what = f"{_some(indices, golds, examples)} are Python programs, which {task.metric} compares as text; {found}"
+    yield warning("gold", f"verifiers.{task.metric}", what, f"run them, with metric: python_tests: {line}")
+
+
+def _order(task: Task, examples: Sequence[Example], golds: Sequence[str]) -> str | None:
+    """Whether the metric takes the items of gold answers in another order, with a row of each; ``None`` if none has."""
+    permuted = {index: text for index, gold in enumerate(golds) if (text := reversed_items(gold)) is not None}
+    permuted = dict(list(permuted.items())[:SCORED])
+    if not permuted:
+        return None
+    refused = _refused(task, examples, permuted)
+    taken = [index for index in permuted if index not in refused]
+    lines = [
+        f"{len(rows):,} {verdict} in another order, such as {short(permuted[rows[0]], SHOWN)!r} for "
+        f"{short(golds[rows[0]], SHOWN)!r} ({examples[rows[0]].name})"
+        for rows, verdict in ((taken, "are also right"), (refused, "are wrong"))
+        if rows
+    ]
+    return f"of {len(permuted):,} gold answers with several items {'; '.join(lines)}"
+
+
+def reversed_items(gold: str) -> str | None:
+    """The items of a list, tuple or set in the opposite order; ``None`` if there are not several different ones."""
+    from grpo_env.verifiers.answers.kinds import kind_of
+
+    match = _ITEMS.fullmatch(gold.strip())
+    kind = kind_of(gold.strip()) if len(gold) <= SHOWN * 10 else None
+    if kind == "literal" and isinstance(value := literal(gold), list):
+        return written(value[::-1], gold) if value != value[::-1] else None
+    items = [item.strip() for item in match[2].split(",")] if match else []
+    is_interval = kind == "set" and match is not None and match[1] in ("(", "[")
+    if kind not in ("set", "tuple") or match is None or is_interval or items == items[::-1] or not all(items):
+        return None
+    return f"{match[1]}{', '.join(reversed(items))}{match[3]}"
+
+
+def _refused(task: Task, examples: Sequence[Example], answers: Mapping[int, str]) -> list[int]:
+    """The indices of those answers that get no full credit from the metric."""
+    template = CompletionTemplate(task.format)
+    groups = [
+        Group(examples[index], [template.completion(template.text(NEUTRAL_REASONING, answer))])
+        for index, answer in list(answers.items())[:SCORED]
+    ]
+    scores = score_in_process(task.metric_alone, groups)
+    parts = [score.part(task.metric) for (score,) in scores]
+    return [index for index, part in zip(answers, parts, strict=False) if part.value is not None and part.value < 1]
+
+
+def _some(indices: Sequence[int], golds: Sequence[str], examples: Sequence[Example]) -> str:
+    """How many gold answers, and one of them."""
+    first = indices[0]
+    count = f"{len(indices):,} of {len(golds):,} gold answers"
+    return f"{count}, such as {short(golds[first], SHOWN)!r} ({examples[first].name}),"
