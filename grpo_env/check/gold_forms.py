@@ -9,7 +9,7 @@ from typing import Any
 from grpo_env.core import Example, Group
 from grpo_env.files.column_names import guess
 from grpo_env.scoring_process import score_in_process
-from grpo_env.taskfile.gold_forms import SOME, as_fraction, has_physical_unit, is_program, list_template
+from grpo_env.taskfile.gold_forms import SOME, TESTS, as_fraction, has_physical_unit, is_program, list_template
 from grpo_env.taskfile.task import Task
 
 from .data import named
@@ -20,7 +20,6 @@ from .perturbations import literal, written
 
 SCORED = 200  # gold answers of a form that are scored in another one
 SHOWN = 40  # characters of a gold answer
-TESTS = ("tests", "test", "asserts", "unittests")
 _ITEMS = re.compile(r"(\W?)([^()\[\]{}]+?)(\W?)")
 
 

@@ -178,7 +178,8 @@ def _advice(used: str, name: str, spec: VerifierSpec, golds: _Golds) -> str | No
     if main in SUITED[used]:
         return None
     options = {"weight": weight_of(spec)} | ({"kind": main} if main not in MATHEMATICS else {})
-    return f"{used} is not made for {PLURALS[main]}; with metric: accuracy, this is:\n  {yaml_line('accuracy', options)}"
+    line = yaml_line("accuracy", options)
+    return f"{used} is not made for {PLURALS[main]}; with metric: accuracy, this is:\n  {line}"
 
 
 def _advice_for_accuracy(main: str, name: str, spec: VerifierSpec, golds: _Golds) -> str | None:
@@ -199,9 +200,8 @@ def _advice_for_accuracy(main: str, name: str, spec: VerifierSpec, golds: _Golds
     if main == "literal" and not golds.are_json():
         return advice
     if main == "literal" and golds.are_lists():
-        return (
-            f"{advice}\nif each item of a list is a right answer:\n  {yaml_line(name, _options(spec) | {'golds': 'any'})}"
-        )
+        line = yaml_line(name, _options(spec) | {"golds": "any"})
+        return f"{advice}\nif each item of a list is a right answer:\n  {line}"
     return f"{advice}\n{_alternative(main, spec)}" if main in ALTERNATIVES else advice
 
 

@@ -26,7 +26,7 @@ BATCH = 256  # examples that are scored at once, for verifiers that work in batc
 FIX = "fix dataset.answer or the verifier"
 NO_TOTAL = "fix the verifier, or the rows in which it counts (when)"
 SHOWN = 60  # characters of an answer in a finding
-ECHOED = 100  # examples of which the question is scored as an answer
+ECHOED = 50  # examples of which the question is scored as an answer
 FEW = 0.05  # of these may hold the answer as their one number
 HALF = 0.5  # of the credit of a gold answer
 
@@ -152,7 +152,8 @@ class _Check:
         ]
         scores = [score for (score,) in score_in_process(self.task.verifier, groups)]
         answers = [score.part(self.task.metric).value or 0.0 for score in scores[::2]]
-        paid = [index for index, value in zip(indices, answers, strict=True) if value >= (1 if self._is_partial else HALF)]
+        least = 1 if self.task.spec.partial_credit else HALF
+        paid = [index for index, value in zip(indices, answers, strict=True) if value >= least]
         if len(paid) > FEW * len(indices):
             what = f"the question, given as the answer, gets {self.task.metric} {max(answers):g} in {len(paid):,} of "
             yield error("gold", self.examples[paid[0]].name, f"{what}{len(indices):,} rows", "fix the verifier")
@@ -161,10 +162,6 @@ class _Check:
             what = f"the question, repeated without an answer, is rewarded with {min(rewards):g} or more"
             fix = "gate what pays for it by when, or give it a smaller weight"
             yield warning("gold", "verifiers", f"{what}, a gold answer with {max(self.totals):g}", fix)
-
-    @property
-    def _is_partial(self) -> bool:
-        return self.task.spec.partial_credit
 
     def partial_credit(self) -> Iterator[Finding]:
         """A warning for each kind of perturbed answers that get part of the credit."""

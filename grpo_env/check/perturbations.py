@@ -120,7 +120,8 @@ def tolerances(verifiers: Iterable[Verifier]) -> frozenset[str]:
     """What the verifiers of an answer accept besides the exact answer, by the name of the option.
 
     ``zeros`` stands for verifiers of numbers, for which 007 is 7, ``text`` for those of choice letters, for which the
-    text after the letter does not count, and ``case`` for those that were told to ignore upper and lower case.
+    text after the letter does not count, ``case`` for those that were told to ignore upper and lower case, and
+    ``program`` for those that run the answer, for which another number in a comment is no mistake.
     """
     parts = list(verifiers)
     options = {
@@ -129,7 +130,8 @@ def tolerances(verifiers: Iterable[Verifier]) -> frozenset[str]:
     numbers = any(option(part, "kind") == "number" or verifier_name(part) in VERIFIERS_OF_NUMBERS for part in parts)
     letters = any(verifier_name(part) == "choice" for part in parts)
     cases = any(option(part, "ignore_case") is True and verifier_name(part) != "accuracy" for part in parts)
-    found = {"zeros": numbers, "text": letters, "case": cases}
+    programs = any(verifier_name(part) == "python_tests" for part in parts)
+    found = {"zeros": numbers, "text": letters, "case": cases, "program": programs}
     return frozenset(options | {name for name, is_found in found.items() if is_found})
 
 
@@ -141,7 +143,7 @@ def perturbations(
     ``accepted`` are further correct answers, ``tolerates`` what the verifier accepts (see ``tolerances``).
     """
     gold = golds[index]
-    for name, text in changes(gold, tolerates):
+    for name, text in () if "program" in tolerates else changes(gold, tolerates):
         if all(differs(text, answer) for answer in accepted):
             yield name, text
     other = None if "text" in tolerates else another(golds, index, tolerates)

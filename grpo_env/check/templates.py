@@ -16,6 +16,7 @@ from .gold_completion import prompt_text
 _TAG = re.compile(
     r"<(think|thinking|thought|reasoning|rationale|scratchpad|answer|final|final_answer|solution|result)>"
 )
+_TAG_OF_FORMAT = re.compile(r"\bformat\.\w+")
 _EXPRESSION = re.compile(r"\{[{%].*?[%}]\}", re.DOTALL)
 
 
@@ -44,7 +45,7 @@ def gold_in_prompt(task: Task, examples: Sequence[Example], golds: Sequence[str]
     info: Mapping[str, object] = examples[0].info
     columns = [name for name, value in info.items() if isinstance(value, str | int | float)]
     prompt = str(task.spec.prompt.model_dump(include={"system", "shots", "user", "text"}))
-    expressions = _EXPRESSION.findall(prompt)  # "Give the answer" shows no column
+    expressions = _EXPRESSION.findall(_TAG_OF_FORMAT.sub("", prompt))  # "Give the answer" shows no column
     shown = [name for name in named(columns, expressions) if name in named(columns, task.spec.dataset.answer)]
     for name in shown:
         texts = [str(example.info.get(name)) for example in examples]

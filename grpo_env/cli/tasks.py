@@ -70,7 +70,13 @@ def new(
     environment: Annotated[
         bool, typer.Option("--environment", help="A task of several turns, and a .py file with its tools beside it.")
     ] = False,
-    data: Annotated[Path | None, typer.Option(help="A table of questions and answers, to write the task for.")] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH",
+            help="A table of questions and answers, to write the task for: file, folder of shards, hub id.",
+        ),
+    ] = None,
     question: Annotated[str | None, typer.Option(help="With --data: the column of the question.")] = None,
     answer: Annotated[str | None, typer.Option(help="With --data: the column of the gold answer.")] = None,
 ) -> None:

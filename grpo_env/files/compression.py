@@ -38,8 +38,8 @@ class Source(NamedTuple):
 def open_source(path: Path | Literal["-"]) -> Iterator[Source]:
     """A file, or standard input (``-``), decompressed, and as UTF-8 if it is UTF-16, which Excel calls Unicode text.
 
-    gzip, Zstandard and UTF-16 are detected by their first bytes, not by name. Raises ``UsageError`` for a file that cannot be
-    opened; reading raises ``DamagedError``.
+    gzip, Zstandard and UTF-16 are detected by their first bytes, not by name. Raises ``UsageError`` for a file that
+    cannot be opened; reading raises ``DamagedError``.
     """
     if is_stdin(path):
         yield _in_utf8(_decompressed(sys.stdin.buffer))

@@ -1,24 +1,33 @@
-"""A task file for a table of questions and answers: its columns, the kind of its answers, and what is wrong with it."""
+"""A task file for a table of questions and answers, as ``check`` would advise it, with cases made of its rows."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib.resources import files
 from itertools import islice
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from grpo_env.core import Completion, Example, score_one
+import yaml
+
+from grpo_env.core import Completion, Example, Format, Verifier, score_one
 from grpo_env.errors import UsageError
 from grpo_env.files.column_names import ANSWER, QUESTION, guess
 from grpo_env.files.reader import read_records
 
+from .dataset import is_local, load_rows
 from .doubtful_golds import doubtful
-from .gold_kinds import counted, main_kind
+from .gold_forms import SOME, TESTS, as_fraction, has_physical_unit, is_program, list_template
+from .gold_kinds import PLURALS, counted, main_kind
+from .prompt import render_value
+from .question_parts import LETTERS, Options, find_options, find_passages, find_unit, passage_template, variable
+from .schema import DatasetSpec
 from .task import make_task, make_verifier
 from .yaml_file import parse_yaml
 
@@ -26,6 +35,12 @@ MAX_ROWS = 100_000  # read to find out what a table holds
 SHOWN = 5  # doubtful answers in the notes
 SMALL = 100  # rows; of fewer, three in ten are held out
 ID = ("id", "uid", "uuid", "key", "sku", "index")
+ENTRY_POINT = ("entry_point",)
+MOST = 0.9  # of the gold answers have to be readable by a verifier for it to be taken
+CASE_ROWS = 50  # rows that are tried for a case
+REASONING = "I read the question again and work it out."
+SHORT = 80  # characters of an answer that suits a case
+LONGEST_CASE = 2000  # characters of a completion in a case
 
 
 @dataclass(frozen=True)
@@ -36,155 +51,365 @@ class Draft:
     notes: Sequence[str]
 
 
-def draft_task(file: Path, data: Path, question: str | None = None, answer: str | None = None) -> Draft:
-    """A task file, to be written as ``file``, for the rows of ``data``. Columns that are not given are guessed.
+@dataclass(frozen=True)
+class _Table:
+    """Rows with their places in ``data``, the columns of all of them, and those of the question and the answer."""
 
-    Raises ``UsageError`` if the data cannot be read, or a column is not found.
+    data: str
+    rows: Sequence[Mapping[str, Any]]
+    places: Sequence[str]
+    names: Sequence[str]
+    question: str = ""
+    answer: str = ""
+
+    @property
+    def raw(self) -> list[str]:
+        """The texts in the column of the answers."""
+        return [_text(row[self.answer]) for row in self.rows]
+
+
+@dataclass(frozen=True)
+class _Metric:
+    """How answers are compared: the verifier and its options, and the template that makes the gold answers."""
+
+    template: str
+    name: str = "accuracy"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    why: str = ""
+
+    @property
+    def verifier(self) -> Verifier:
+        """The verifier, to read gold answers with."""
+        return make_verifier(self.name, dict(self.options), self.name)
+
+    def golds(self, table: _Table) -> list[str]:
+        """The gold answers, empty where a row has none."""
+        return [_filled(self.template, row) for row in table.rows]
+
+    def with_options(self, why: str = "", **options: Any) -> _Metric:
+        """The same with further options."""
+        return replace(self, options={**self.options, **options}, why=why or self.why)
+
+
+def draft_task(file: Path, data: str | Path, question: str | None = None, answer: str | None = None) -> Draft:
+    """A task file, to be written as ``file``, for the rows of ``data``: a file, a folder of shards, or a hub id.
+
+    Columns that are not given are guessed. Raises ``UsageError`` if the data cannot be read, or a column is not found.
     """
-    places, rows = [], []
-    for record in islice(read_records(data), MAX_ROWS):
-        if record.row is not None:
-            places.append(f"{data.name}, {record.place}")
-            rows.append(record.row)
+    table = _read(str(data))
+    question = _column(question, "question", QUESTION, table)
+    table = replace(table, question=question, answer=_column(answer, "answer", ANSWER, table, taken=question))
+    options = find_options(table.rows, table.raw, (table.question, table.answer))
+    metric = _metric(table, options)
+    golds = metric.golds(table)
+    unusable = sum(metric.verifier.problem(_example(gold, row)) is not None for gold, row in _pairs(golds, table))
+    kinds = Counter(_kind(gold) for gold in golds if gold)
+    id_template = _id_template(table.names, table.rows)
+    sections = {
+        "task": file.stem,
+        "description": _quoted(_description(table, kinds)),
+        "dataset": _dataset(table, file, id_template, metric, unusable),
+        "user": _quoted(_prompt(table, options, metric)),
+        "asked": "the letter of the right option" if metric.options.get("kind") == "choice" else "the result",
+        "verifiers": f"{metric.why and f'# {metric.why}{chr(10)}  '}{_line(metric)}",
+        "metric": metric.name,
+        "cases": "\n".join(_cases(table, metric, golds)),
+    }
+    text = _with_both_splits(_filled_template(sections), file)
+    return Draft(text, list(_notes(table, metric, golds, kinds, unusable, bool(id_template))))
+
+
+def _read(data: str) -> _Table:
+    """The rows of a file, of a folder of shards, or of a data set on the hub. Raises ``UsageError``."""
+    if is_local(data, Path()) or "/" not in data or Path(data).suffix:
+        records = [record for record in islice(read_records(Path(data)), MAX_ROWS) if record.row is not None]
+        rows = [record.row for record in records if record.row is not None]
+        places = [f"{Path(data).name}, {record.place}" for record in records]
+    else:
+        spec = DatasetSpec(path=data, split={"train": "train"})
+        loaded = load_rows(spec, "train", Path(), "tasks new", MAX_ROWS)
+        rows, places = [dict(row) for row in loaded.rows], loaded.places
     if not rows:
         raise UsageError(f"{data}: no rows; expected one question with its answer a row")
-    names = [name for name in rows[0] if all(name in row for row in rows)]
-    question = _column(question, "question", QUESTION, names, data)
-    answer = _column(answer, "answer", ANSWER, names, data, taken=question)
-    golds = [_text(row[answer]) for row in rows]
-    template, golds = _final_answers(answer, golds)
-    kinds = _kinds(golds)
-    counts = Counter(filter(None, kinds))
-    doubts = {index: why for index, why, _ in doubtful(golds)}
-    is_number = main_kind(counts) == "number" and _are_numbers(golds, kinds, doubts)
-    unreadable = {row for row, kind in enumerate(kinds) if kind is None}
-    unusable = len(unreadable | doubts.keys() if is_number else unreadable)
-    notes = [
-        f"{len(rows):,} rows; columns {', '.join(names)}; question: {question}, answer: {answer}",
-        f"answers: {', '.join(counted(name, count) for name, count in counts.most_common())}",
-        *_notes(rows, question, golds),
-    ]
-    notes += [f"{places[index]}: {golds[index]!r:.60} {why}" for index, why in list(doubts.items())[:SHOWN]]
-    notes += [f"{len(doubts) - SHOWN:,} more such answers"] if len(doubts) > SHOWN else []
-    if unusable:
-        notes.append(f"rows without a usable answer: {unusable:,}; they are skipped (dataset.bad_gold: skip)")
-    id_template = _id_template(names, rows)
-    notes.append(f"ids: {guess(names, ID)}" if id_template else _other_ids(names, rows, (question, answer)))
-    dataset = {
-        "path": os.path.relpath(data, file.parent),
-        "split": "{train: 0.7, eval: 0.3}" if len(rows) < SMALL else "{train: 0.9, eval: 0.1}",
-        "id": id_template,
-        "answer": f'"{template}"',
-        "bad_gold": "skip" if unusable else None,
-    }
-    text = _filled(file.stem, dataset, _template(question), is_number, counts)
-    return Draft(_with_both_splits(text, file), notes)
+    return _Table(data, rows, places, [name for name in rows[0] if all(name in row for row in rows)])
 
 
-def _column(
-    given: str | None, what: str, words: Sequence[str], names: Sequence[str], data: Path, taken: str | None = None
-) -> str:
+def _column(given: str | None, what: str, words: Sequence[str], table: _Table, taken: str | None = None) -> str:
     """A column that is given, or one that looks right; ``taken`` is the question's, which is not guessed again."""
-    found = given or guess([name for name in names if name != taken], words)
-    if found is None or found not in names:
-        reason = f"no column {given!r}" if given else f"no column looks like the {what}"
-        reason += f" (the question: {taken})" if taken and not given else ""
-        reason += "; separate the columns by commas" if len(names) == 1 and ";" in names[0] else ""
-        raise UsageError(f"{data}: {reason}; name it with --{what}; columns of all rows: {', '.join(names)}")
-    return found
+    found = given or guess([name for name in table.names if name != taken], words)
+    if found is not None and found in table.names:
+        return found
+    reason = f"no column {given!r}" if given else f"no column looks like the {what}"
+    reason += f" (the question: {taken})" if taken and not given else ""
+    nested = [name for name, value in table.rows[0].items() if isinstance(value, list) and value]
+    if len(table.rows) == 1 and nested and isinstance(table.rows[0][nested[0]][0], dict):
+        reason += f"; the rows are under {nested[0]!r}: jq -c '.{nested[0]}[]' {table.data} > rows.jsonl"
+    raise UsageError(f"{table.data}: {reason}; name it with --{what}; columns of all rows: {', '.join(table.names)}")
 
 
 def _text(value: Any) -> str:
     return "" if value is None else str(value).strip()
 
 
-def _final_answers(column: str, golds: Sequence[str]) -> tuple[str, list[str]]:
-    """The template of the answers in a column, and the answers: what follows ``####``, or is in answer tags, in all."""
-    if all("####" in gold for gold in golds if gold):
-        return _template(column, ".split('####')[-1] | trim"), [gold.rpartition("####")[2].strip() for gold in golds]
-    if all(gold.count("<answer>") == 1 == gold.count("</answer>") for gold in golds if gold):
-        inside = [gold.rpartition("<answer>")[2].partition("</answer>")[0].strip() for gold in golds]
-        return _template(column, ".split('<answer>')[-1].split('</answer>')[0] | trim"), inside
-    return _template(column), list(golds)
+def _pairs(golds: Sequence[str], table: _Table) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    return zip(golds, table.rows, strict=True)
 
 
-def _template(column: str, filters: str = "") -> str:
-    name = column if column.isidentifier() and column not in ("row", "format") else f"row['{column}']"
-    return f"{{{{ {name}{filters} }}}}"
+def _example(gold: str, row: Mapping[str, Any]) -> Example:
+    return Example("", answer=gold, info=dict(row))
+
+
+def _filled(template: str, row: Mapping[str, Any]) -> str:
+    return (render_value(template, row, Format(), "dataset.answer") or "").strip()
+
+
+def _metric(table: _Table, options: Options | None) -> _Metric:
+    """What compares the gold answers as they are meant."""
+    name = variable(table.answer)
+    values = [row[table.answer] for row in table.rows if row[table.answer] not in (None, "", [])]
+    if values and all(isinstance(value, dict) for value in values):
+        key = next((key for key in ("text", "aliases") if all(isinstance(v.get(key), list) for v in values)), None)
+        if key is not None:  # SQuAD, TriviaQA
+            return _Metric(f"{{{{ {name}.{key} | tojson }}}}", options={"golds": "any"}, why=ANY)
+    if any(isinstance(value, list) for value in values):
+        all_lists = all(isinstance(value, list) for value in values)
+        template = f"{{{{ {name} | tojson }}}}" if all_lists else list_template(name)
+        return _Metric(template, options={"golds": "any"}, why=ANY)
+    if options is not None and options.base is not None:
+        number = f"{name} | int" + (f" - {options.base}" if options.base else "")
+        return _Metric(f"{{{{ '{LETTERS}'[{number}] }}}}", options={"kind": "choice"})
+    metric = _Metric(_final_answer(table))
+    golds = [gold for gold in metric.golds(table) if gold]
+    if options is not None and all(len(gold.strip("(). ")) == 1 for gold in golds):
+        return metric.with_options(kind="choice")
+    if tests := _tests(table):
+        return replace(metric, name="python_tests", options=tests, why="The gold answers are reference programs.")
+    return _numbers(table, metric, golds)
+
+
+ANY = "Each item of a list is a right answer; golds: all if all of them are needed."
+
+
+def _are_programs(table: _Table) -> bool:
+    programs = [value for row in table.rows if isinstance(value := row[table.answer], str)]
+    return bool(programs) and 2 * sum(map(is_program, programs)) >= len(programs)
+
+
+def _tests(table: _Table) -> dict[str, Any]:
+    """The options of ``python_tests``, if most gold answers are programs and a column has tests."""
+    tests = guess(table.names, TESTS)
+    if tests is None or not _are_programs(table):
+        return {}
+    entry_point = guess([name for name in table.names if name in ENTRY_POINT], ("entry",))
+    return {"tests": tests} | ({"entry_point": entry_point} if entry_point else {})
+
+
+def _numbers(table: _Table, metric: _Metric, golds: Sequence[str]) -> _Metric:
+    """The options for numbers: with units, with decimal commas, rounded, or all of one kind."""
+    unit = find_unit(table.rows, (table.question, table.answer))
+    with_unit = replace(metric, template=f"{metric.template} {{{{ {variable(unit)} }}}}") if unit else metric
+    quantities = [gold for gold in with_unit.golds(table) if gold]
+    if sum(map(has_physical_unit, quantities)) >= SOME * len(quantities):
+        numeric = replace(with_unit, name="numeric", options={"rel_tol": 0.01, "units": "convert"})
+        readable = [gold for gold in quantities if numeric.verifier.problem(_example(gold, {})) is None]
+        if len(readable) >= MOST * len(quantities):
+            return replace(numeric, why="Within one percent, and in any unit of the same kind.")
+    if len(list(doubtful(golds, "comma"))) < len(list(doubtful(golds))):
+        metric = metric.with_options(decimal="comma")
+    if any(map(as_fraction, golds)):
+        metric = metric.with_options("Some gold answers are rounded fractions.", rel_tol=1.0e-6)
+    kinds = [_kind(gold, **metric.options) for gold in golds]
+    doubts = {index for index, _, _ in doubtful(golds, str(metric.options.get("decimal", "point")))}
+    counts = Counter(filter(None, kinds))
+    are_numbers = all(
+        kind in ("number", None) or gold.removeprefix("-").isdecimal() or index in doubts
+        for index, (gold, kind) in enumerate(zip(golds, kinds, strict=True))
+    )
+    if main_kind(counts) == "number" and are_numbers:
+        return metric.with_options(kind="number")
+    if len(counts) > 1:
+        found = ", ".join(counted(kind, count) for kind, count in counts.items())
+        return metric.with_options(f"Each answer is compared by its kind: {found}.")
+    return metric
+
+
+def _final_answer(table: _Table) -> str:
+    """The template of the answers in a column: what follows ``####`` or is in answer tags, if that is so in all."""
+    golds, name = [gold for gold in table.raw if gold], variable(table.answer)
+    if all("####" in gold for gold in golds):
+        return f"{{{{ {name}.split('####')[-1] | trim }}}}"
+    if all(gold.count("<answer>") == 1 == gold.count("</answer>") for gold in golds):
+        return f"{{{{ {name}.split('<answer>')[-1].split('</answer>')[0] | trim }}}}"
+    if any(name in ENTRY_POINT for name in table.names) and _are_programs(table):  # HumanEval's go on from the prompt
+        return f"{{{{ {variable(table.question)} }}}}{{{{ {name} }}}}"
+    return f"{{{{ {name} }}}}"
+
+
+def _prompt(table: _Table, options: Options | None, metric: _Metric) -> str:
+    """The passages, the question and its options, and the unit that the answer has to have."""
+    taken = [table.question, table.answer, *(options.columns if options else ())]
+    passages = [
+        passage_template(name, table.rows)
+        for name in find_passages(table.rows, taken)
+        if not any(_text(row[table.question]) in _text(row[name]) for row in table.rows[:SHOWN])  # Alpaca's text
+    ]
+    question = f"{{{{ {variable(table.question)} }}}}"
+    unit = find_unit(table.rows, taken)
+    if unit and metric.name != "numeric":
+        question += f"{{% if {variable(unit)} %}} (unit: {{{{ {variable(unit)} | trim }}}}){{% endif %}}"
+    return "\n\n".join([*passages, question, *([options.template] if options else [])])
 
 
 def _id_template(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str | None:
     name = guess(names, ID)
     if name is None or len({_text(row[name]) for row in rows} - {""}) < len(rows):
         return None
-    return f'"{_template(name)}"'
+    return f"{{{{ {variable(name)} }}}}"
 
 
-def _other_ids(names: Sequence[str], rows: Sequence[Mapping[str, Any]], used: Sequence[str]) -> str:
+def _other_ids(table: _Table) -> str:
     """What is said if no column is called an id: one whose values are all different may be a sum or a name as well."""
     line = "ids: train/0, train/1, ...; "
-    for name in names:
-        texts = {_text(row[name]) for row in rows if " " not in _text(row[name])} - {""}
-        if name not in used and len(texts) == len(rows) > 1:
-            return f'{line}if {name}, whose values all differ, is one, add to dataset: id: "{_template(name)}"'
+    for name in table.names:
+        texts = {_text(row[name]) for row in table.rows if " " not in _text(row[name])} - {""}
+        if name not in (table.question, table.answer) and len(texts) == len(table.rows) > 1:
+            return f'{line}if {name}, whose values all differ, is one, add to dataset: id: "{{{{ {variable(name)} }}}}"'
     return f"{line}dataset.id sets others"
 
 
-def _kinds(golds: Sequence[str]) -> list[str | None]:
-    """The kind of each answer, as the verifier ``accuracy`` compares it; ``None`` if it cannot read it."""
-    verifier = make_verifier("accuracy", {}, "accuracy")
-    return [score_one(verifier, Example("", answer=gold), Completion("")).kind if gold else None for gold in golds]
+def _kind(gold: str, **options: Any) -> str | None:
+    """The kind of an answer, as the verifier ``accuracy`` compares it; ``None`` if it cannot read it."""
+    verifier = make_verifier("accuracy", options, "accuracy")
+    return score_one(verifier, Example("", answer=gold), Completion("")).kind
 
 
-def _are_numbers(golds: Sequence[str], kinds: Sequence[str | None], doubts: Collection[int]) -> bool:
-    """Whether all answers are numbers, also with leading zeros, apart from those that are doubtful or unreadable."""
-    return all(
-        kind in ("number", None) or gold.removeprefix("-").isdecimal() or index in doubts
-        for index, (gold, kind) in enumerate(zip(golds, kinds, strict=True))
-    )
+def _description(table: _Table, kinds: Mapping[str | None, int]) -> str:
+    main = main_kind({kind: count for kind, count in kinds.items() if kind})
+    by = f", answered by {PLURALS[main]}" if main else ""
+    return f"{len(table.rows):,} questions of {Path(table.data).name}{by}."
 
 
-def _notes(rows: Sequence[Mapping[str, Any]], question: str, golds: Sequence[str]) -> list[str]:
-    questions = [_text(row[question]) for row in rows]
+def _notes(
+    table: _Table, metric: _Metric, golds: Sequence[str], kinds: Mapping[str | None, int], unusable: int, has_ids: bool
+) -> Iterator[str]:
+    columns = ", ".join(table.names)
+    yield f"{len(golds):,} rows; columns {columns}; question: {table.question}, answer: {table.answer}"
+    counts = Counter({kind: count for kind, count in kinds.items() if kind})
+    yield f"answers: {', '.join(counted(kind, count) for kind, count in counts.most_common())}"
+    questions = [_text(row[table.question]) for row in table.rows]
     lengths = sorted(map(len, questions))
-    notes = [f"questions: {lengths[0]:,} to {lengths[-1]:,} characters (median {median(lengths):,.0f})"]
+    yield f"questions: {lengths[0]:,} to {lengths[-1]:,} characters (median {median(lengths):,.0f})"
     answers: dict[str, set[str]] = {}
     for text, gold in zip(questions, golds, strict=True):
         answers.setdefault(text, set()).add(gold)
-    if repeated := len(rows) - len(answers):
+    if repeated := len(golds) - len(answers):
         conflicts = sum(len(of_one) > 1 for of_one in answers.values())
-        notes.append(f"repeated questions: {repeated:,}; questions with several answers: {conflicts:,}; fix the data")
-    return notes
+        yield f"repeated questions: {repeated:,}; questions with several answers: {conflicts:,}; fix the data"
+    doubts = [(index, why) for index, why, _ in doubtful(golds, str(metric.options.get("decimal", "point")))]
+    yield from (f"{table.places[index]}: {golds[index]!r:.60} {why}" for index, why in doubts[:SHOWN])
+    if len(doubts) > SHOWN:
+        yield f"{len(doubts) - SHOWN:,} more such answers"
+    if unusable:
+        yield f"rows without a usable answer: {unusable:,}; they are skipped (dataset.bad_gold: skip)"
+    yield f"ids: {guess(table.names, ID)}" if has_ids else _other_ids(table)
 
 
-def _filled(
-    name: str, dataset: Mapping[str, str | None], question: str, is_number: bool, counts: Mapping[str, int]
-) -> str:
-    """The commented template with these values; ``counts`` are those of the answers of each kind."""
-    template = files("grpo_env.tasks").joinpath("template.txt").read_text(encoding="utf-8").replace("TASK_NAME", name)
-    head, _, rest = template.partition("dataset:\n")
+def _dataset(table: _Table, file: Path, id_template: str | None, metric: _Metric, unusable: int) -> str:
+    """The lines of the section ``dataset``."""
+    local = is_local(table.data, Path())
+    fractions = "{train: 0.7, eval: 0.3}" if len(table.rows) < SMALL else "{train: 0.9, eval: 0.1}"
+    lines = {
+        "path": _quoted(os.path.relpath(table.data, file.parent) if local else table.data),
+        "split": fractions if local else "{train: train, eval: test}",
+        "id": id_template and _quoted(id_template),
+        "answer": _quoted(metric.template),
+        "bad_gold": "skip" if unusable else None,
+    }
+    return "".join(f"  {key}: {value}\n" for key, value in lines.items() if value is not None)
+
+
+def _cases(table: _Table, metric: _Metric, golds: Sequence[str]) -> Iterator[str]:
+    """A right and a wrong completion for the first row that gives both, if there is one with a short answer."""
+    pairs = sorted(islice(_pairs(golds, table), CASE_ROWS), key=lambda pair: len(pair[0]) > SHORT)
+    for gold, row in pairs:
+        info = {name: row[name] for name in metric.options.values() if metric.name == "python_tests"}
+        score = partial(_value, metric.verifier, Example("", answer=gold, info=info))
+        right = _completion(_written(gold, metric))
+        wrongs = [_completion(_written(other, metric)) for other in (*golds[:CASE_ROWS], "I do not know.") if other]
+        wrong = next((text for text in wrongs if score(text) == 0), None)
+        if gold and wrong is not None and len(right) <= LONGEST_CASE and score(right) == 1:
+            common = f"answer: {_quoted(gold)}" + (f", info: {_flow(info)}" if info else "")
+            for text, value in ((right, 1), (wrong, 0)):
+                values = f"{metric.name}: {value}, strict_format: 1, why: {'right' if value else 'wrong'}"
+                yield f"  - {{{common}, completion: {_quoted(text)}, {values}}}"
+            return
+
+
+def _value(verifier: Verifier, example: Example, text: str) -> float | None:
+    return score_one(verifier, example, Completion(text)).value
+
+
+def _written(gold: str, metric: _Metric) -> str:
+    """A gold answer as a model would write it: of a list its first item."""
+    return str(parse_yaml(gold, "a gold answer")[0]) if "golds" in metric.options and gold[:1] == "[" else gold
+
+
+def _completion(answer: str) -> str:
+    return f"<think>\n{REASONING}\n</think>\n<answer>\n{answer}\n</answer>"
+
+
+def _line(metric: _Metric) -> str:
+    return _flow({metric.name: {"weight": 1.0, **metric.options}})[1:-1]
+
+
+def _flow(value: Any) -> str:
+    """A value on one line of YAML."""
+    text: str = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=10**9, allow_unicode=True)
+    return text.strip()
+
+
+def _quoted(text: str) -> str:
+    """A text in double quotes, as YAML writes it, unless it is a plain word."""
+    if re.fullmatch(r"[A-Za-z][\w./-]*", text):
+        return text
+    quoted: str = yaml.safe_dump(text, default_style='"', width=10**9, allow_unicode=True)
+    return quoted.strip()
+
+
+def _filled_template(sections: Mapping[str, str]) -> str:
+    """The commented template with these texts in their places."""
+    text = files("grpo_env.tasks").joinpath("template.txt").read_text(encoding="utf-8")
+    head, _, rest = text.replace("TASK_NAME", sections["task"]).partition("dataset:\n")
     _, _, rest = rest.partition("\n\n")
-    lines = "".join(f"  {key}: {value}\n" for key, value in dataset.items() if value is not None)
-    accuracy = "accuracy: {weight: 1.0, kind: number}" if is_number else "accuracy: {weight: 1.0}"
-    if not is_number and len(counts) > 1:
-        found = ", ".join(counted(kind, count) for kind, count in counts.items())
-        accuracy = f"# Each answer is compared by its kind: {found}.\n  {accuracy}"
-    rest = rest.replace('"{{ question }}"', f'"{question}"').replace("accuracy: {weight: 1.0}", accuracy)
-    return f"{head}dataset:\n{lines}\n{rest}"
+    description = f"description: {sections['description']}"
+    head = head.replace("description: One line that says what the task is.", description)
+    rest = rest.replace('"{{ question }}"', sections["user"]).replace("accuracy: {weight: 1.0}", sections["verifiers"])
+    rest = rest.replace("give the result", f"give {sections['asked']}")
+    rest = rest.replace("metric: accuracy    ", f"metric: {sections['metric']:<12}")
+    before, _, after = rest.partition("cases:\n")
+    cases = f"cases:\n{sections['cases']}" if sections["cases"] else "cases: []"
+    return f"{head}dataset:\n{sections['dataset']}\n{before}{cases}\n\n{after.partition(chr(10) * 2)[2]}"
+
+
+SPLITS = {
+    "{train: 0.7, eval: 0.3}": ("{train: 0.5, eval: 0.5}",),
+    "{train: train, eval: test}": ("{train: train, eval: validation}", "{train: 'train[:90%]', eval: 'train[90%:]'}"),
+}
+"""What is tried next if a split has no rows: of a small table, and of a data set on the hub."""
 
 
 def _with_both_splits(text: str, file: Path) -> str:
-    """The text, with halves instead of its fractions if these leave a split of a small table without rows."""
-    task = make_task(parse_yaml(text, str(file)), str(file), file.parent)
-    for split in ("train", "eval"):
+    """The text, with other splits if one of its own has no rows. Raises ``UsageError`` if none of them fits."""
+    written = next((split for split in SPLITS if f"  split: {split}\n" in text), "")
+    problems = []
+    for split in (written, *SPLITS.get(written, ())):
+        changed = text.replace(f"  split: {written}\n", f"  split: {split}\n")
+        task = make_task(parse_yaml(changed, str(file)), str(file), file.parent)
         try:
-            task.examples(split)
+            task.examples("train")
+            task.examples("eval")
         except UsageError as error:
-            if "0.7" not in text:
-                raise
-            halves = text.replace("{train: 0.7, eval: 0.3}", "{train: 0.5, eval: 0.5}")
-            try:
-                return _with_both_splits(halves, file)
-            except UsageError:
-                raise error from None
-    return text
+            problems.append(error)
+        else:
+            return changed
+    raise problems[0]

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from grpo_env.files.column_names import ANSWER, guess, name_parts
+from grpo_env.files.column_names import ANSWER, guess
 
 Row = Mapping[str, Any]
 
@@ -52,15 +52,18 @@ def find_options(rows: Sequence[Row], answer: Sequence[str], taken: Collection[s
     names = [name for name in rows[0] if name not in taken] if rows else []
     candidates = [_columns_of_options(names), *([name] for name in names if guess([name], HOLDERS))]
     for columns in filter(None, candidates):
-        options = Options(tuple(columns), _options_template(columns, rows))
+        options = Options(tuple(columns), "")
         found = [(gold.strip(), options.texts(row)) for gold, row in zip(answer[:SAMPLE], rows, strict=False)]
         found = [(gold, texts) for gold, texts in found if len(texts) > 1]
-        named = sum(gold in texts or _letter(gold) < len(texts) for gold, texts in found)
-        if found and named >= MOST * len(found):
-            return options
+        by_text = sum(gold in texts for gold, texts in found)
+        by_letter = sum(_letter(gold) < len(texts) for gold, texts in found)
         numbers = [int(gold) for gold, texts in found if gold.isdecimal() and int(gold) <= len(texts)]
-        if found and len(numbers) >= MOST * len(found) and not set(LETTERS).issuperset(columns[0].upper()):
-            return replace(options, base=0 if 0 in numbers else 1)
+        by_number = 0 if set(LETTERS).issuperset(columns[0].upper()) else len(numbers)
+        most = max(by_text, by_letter, by_number)
+        if found and most >= MOST * len(found):
+            template = _options_template(columns, rows, has_labels=most > by_text)
+            base = (0 if 0 in numbers else 1) if most == by_number > max(by_text, by_letter) else None
+            return Options(tuple(columns), template, base)
     return None
 
 
@@ -113,13 +116,15 @@ def _columns_of_options(names: Sequence[str]) -> list[str]:
     return []
 
 
-def _options_template(columns: Sequence[str], rows: Sequence[Row]) -> str:
+def _options_template(columns: Sequence[str], rows: Sequence[Row], has_labels: bool) -> str:
+    """What writes the options, one on a line, with the letter or number of each if answers name them so."""
     if len(columns) > 1:
-        return "\n".join(
-            f"{letter}) {{{{ {variable(name)} }}}}" for letter, name in zip(LETTERS, columns, strict=False)
-        )
+        labels = [f"{letter}) " if has_labels else "" for letter in LETTERS]
+        return "\n".join(f"{label}{{{{ {variable(name)} }}}}" for label, name in zip(labels, columns, strict=False))
     name = variable(columns[0])
     value = next((row[columns[0]] for row in rows if _texts(row.get(columns[0]))), [])
+    if isinstance(value, list) and not has_labels:
+        return f"{{{{ {name} | join('\n') }}}}"
     if isinstance(value, dict) and {"text", "label"} <= value.keys():
         return f"{{% for option in {name}.text %}}{{{{ {name}.label[loop.index0] }}}}) {{{{ option }}}}\n{{% endfor %}}"
     if isinstance(value, dict):

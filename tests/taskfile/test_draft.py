@@ -130,7 +130,11 @@ def test_a_frequent_answer_is_a_class_of_its_own():
             r"no column looks like the answer \(the question: question\); name .* --answer; .*: question, b",
         ),
         (FOUR, {"answer": "gold"}, "no column 'gold'; name it with --answer; .*: question, answer, id"),
-        ([{"question;answer": "1;2"}], {}, "separate the columns by commas; name it with --answer"),
+        (
+            [{"canary": "x", "examples": [{"input": "2+2?"}]}],
+            {},
+            r"the rows are under 'examples': jq -c '.examples\[\]'",
+        ),
         ([], {}, "no rows"),
     ],
 )
