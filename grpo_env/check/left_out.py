@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 
 from grpo_env.core import Example
@@ -38,7 +39,7 @@ def left_out(task: Task, examples: Sequence[Example], golds: Sequence[str]) -> I
         ]
         if 2 * sum(hidden) >= len(hidden):
             what = f"column {name!r} is not in the prompt of {sum(hidden):,} of {len(hidden):,} rows"
-            fix = f"if the questions need it, write {passage_template(name, rows)!r} before them"
+            fix = f"if the questions need it, write before them: {json.dumps(passage_template(name, rows))}"
             yield warning("templates", f"prompt.{key}", what, fix)
     unit = find_unit(rows, taken)
     if unit and not all(shown(row.get(unit), prompt) for row, prompt in zip(rows, prompts, strict=True)):
@@ -61,7 +62,7 @@ def _options_left_out(
     columns = " to ".join(repr(name) for name in dict.fromkeys((options.columns[0], options.columns[-1])))
     what = f"the gold answers name options in {columns}, which {len(hidden):,} of {len(prompts):,} prompts leave out"
     what += f", such as {texts[hidden[0]][0][:LENGTH]!r} ({examples[hidden[0]].name})"
-    yield error("templates", where, what, f"write behind the question: {options.template!r}")
+    yield error("templates", where, what, f"write behind the question: {json.dumps(options.template)}")
 
 
 def _holds(value: object, prompt: str) -> bool:

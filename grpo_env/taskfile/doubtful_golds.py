@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 # What spreadsheets, pandas and people write for an empty cell.
 _MISSING = frozenset(("n/a", "na", "nan", "null", "none", "nil", "missing", "unknown", "tbd", "tba", "todo"))
+_EMPTY = frozenset(("[]", '[""]', '""', "''", "['']"))  # of columns with lists and texts in JSON, as in SQuAD 2
 _SIGNS = re.compile(r"[-\u2013\u2014?.]+|#(?:n/a|ref!|value!|div/0!|name\?|null!|num!)")
 MOST = 0.2  # of the gold answers: what is more frequent is a class of its own, or the way in which numbers are written
 _NUMBER = r"[^\d.,+()\[\]{}\\-]*[-+]?(?:%s)[^\d.,()\[\]{}\\]*"  # perhaps with a unit
@@ -31,7 +32,7 @@ def doubtful(golds: Sequence[str], decimal: str = "point") -> Iterator[tuple[int
     mixed = "; others have decimal points" if points else ""
     for index, gold in enumerate(golds):
         text = gold.strip().casefold()
-        if (text in _MISSING or _SIGNS.fullmatch(text)) and counts[text] <= max(1, MOST * len(golds)):
+        if (text in _MISSING or text in _EMPTY or _SIGNS.fullmatch(text)) and counts[text] <= max(1, MOST * len(golds)):
             yield index, "looks like a missing answer", "fix it"
         elif _DATE.fullmatch(text) and read_date(text) is None:
             yield index, "is no date of the calendar", "fix it"

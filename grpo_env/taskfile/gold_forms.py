@@ -44,8 +44,9 @@ def as_fraction(gold: str) -> str | None:
         return None
     value = Fraction(gold)
     fraction = value.limit_denominator(1000)
-    last_digit = Fraction(1, 10 ** len(gold.partition(".")[2]))
-    if fraction == value or abs(fraction - value) > 2 * last_digit:  # floats are right to their last digit but one
+    digits = len(gold.partition(".")[2])
+    units = 2 if digits > 15 else Fraction(1, 2)  # of the last digit; a float is not right to its last one
+    if fraction == value or abs(fraction - value) > units / 10**digits:
         return None
     return f"{fraction.numerator}/{fraction.denominator}"
 

@@ -3,6 +3,7 @@
 import csv
 import json
 
+import pyarrow.parquet
 import pytest
 
 from grpo_env.check import check
@@ -10,6 +11,7 @@ from grpo_env.errors import UsageError
 from grpo_env.taskfile.doubtful_golds import doubtful
 from grpo_env.taskfile.draft import draft_task
 from grpo_env.taskfile.task import load_task
+from tests.physics import physics_rows
 
 SHOP = [
     ["sku", "question", "result"],
@@ -141,3 +143,120 @@ def test_a_frequent_answer_is_a_class_of_its_own():
 def test_columns_that_are_not_found(tmp_path, rows, given, problem):
     with pytest.raises(UsageError, match=problem):
         draft_task(tmp_path / "own.yaml", write(tmp_path / "data.jsonl", rows), **given)
+
+
+LETTERS = ["ABCD"[n % 4] for n in range(24)]
+OPTIONS = [[f"{n} pens", f"{2 * n} pens", f"{n + 31} inks", f"{n + 57} caps"] for n in range(10, 34)]
+ASKED = [f"What did person {n} buy first in shop number {n * 7}?" for n in range(24)]
+ONE_EACH = list(zip(ASKED, OPTIONS, LETTERS, strict=True))
+WITH_COLUMNS = [{"question": q, **dict(zip("ABCD", o, strict=True)), "answer": a} for q, o, a in ONE_EACH]
+LISTED = [{"question": q, "choices": o, "answer": "ABCD".index(a)} for q, o, a in ONE_EACH]
+TEXTS = [{"question": q, "options": o, "target": o["ABCD".index(a)]} for q, o, a in ONE_EACH]
+LABELED = [{"question": q, "options": dict(zip("ABCD", o, strict=True)), "correct": a} for q, o, a in ONE_EACH]
+TABLES = [
+    {"question": q, "text": f"Report {n}", "table": f"|2006|{n}|", "answer": [str(n)]} for n, q in enumerate(ASKED)
+]
+MANY = [{"question": q, "answer": [f"river {'abcdefgh'[n % 8] * 3}", "the other"]} for n, q in enumerate(ASKED)]
+SOME_LISTS = [{"question": q, "answer": [f"river {n}"] if n % 2 else n + 0.5} for n, q in enumerate(ASKED)]
+ALIASES = [
+    {"question": q, "answer": {"value": f"Ann {n}", "aliases": [f"Ann {n}", "Annie"]}} for n, q in enumerate(ASKED)
+]
+UNIT_COLUMN = [
+    {"question": q, "answer": f"{n}.5", "unit": ["$\\mathrm{~m}$", "kg", ""][n % 3]} for n, q in enumerate(ASKED)
+]
+ROUNDED = [{"question": q, "answer": "0.6666666667" if n == 3 else n} for n, q in enumerate(ASKED)]
+COMMAS = [{"question": q, "answer": f"{n},5"} for n, q in enumerate(ASKED)]
+BODY = [{"Body": f"There are {n} birds.", "Question": "How many are left?", "Answer": n - 1.0} for n in range(5, 30)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "written", "prompt"),
+    [
+        (WITH_COLUMNS, "accuracy: {weight: 1.0, kind: choice}", "A) 10 pens\nB) 20 pens\nC) 41 inks\nD) 67 caps"),
+        (LISTED, "accuracy: {weight: 1.0, kind: choice}", "A) 10 pens\nB) 20 pens\nC) 41 inks\nD) 67 caps"),
+        (LABELED, "accuracy: {weight: 1.0, kind: choice}", "A) 10 pens\nB) 20 pens\nC) 41 inks\nD) 67 caps"),
+        (TEXTS, "accuracy: {weight: 1.0, kind: number}", "10 pens\n20 pens\n41 inks\n67 caps"),
+        (TABLES, "accuracy: {weight: 1.0, golds: any}", "Report 0\n\n|2006|0|\n\nWhat did person 0"),
+        (MANY, "accuracy: {weight: 1.0, golds: any}", "What did person 0"),
+        (SOME_LISTS, "accuracy: {weight: 1.0, golds: any}", "What did person 0"),
+        (ALIASES, "accuracy: {weight: 1.0, golds: any}", "What did person 0"),
+        (UNIT_COLUMN, "numeric: {weight: 1.0, rel_tol: 0.01, units: convert}", "What did person 0"),
+        (list(physics_rows(30)), "numeric: {weight: 1.0, rel_tol: 0.01, units: convert}", "Case 0:"),
+        (ROUNDED, "accuracy: {weight: 1.0, rel_tol: 1.0e-06, kind: number}", "What did person 0"),
+        (COMMAS, "accuracy: {weight: 1.0, decimal: comma, kind: number}", "What did person 0"),
+        (BODY, "accuracy: {weight: 1.0, kind: number}", "There are 5 birds.\n\nHow many are left?"),
+    ],
+)
+def test_the_task_is_what_check_would_advise(tmp_path, rows, written, prompt):
+    file = tmp_path / "own.yaml"
+    file.write_text(draft_task(file, write(tmp_path / "rows.jsonl", rows)).text)
+    assert written in file.read_text()
+    task = load_task(file)
+    examples = [*task.examples("train"), *task.examples("eval")]
+    assert len(examples) == len(rows)
+    assert any(prompt in example.prompt[-1].content for example in examples)
+    result = check(task)
+    assert result.ok, str(result)
+    assert {finding.check for finding in result.findings} <= {"overlap", "columns"}, str(result)
+    assert result.facts["cases"] == "2 cases, 4 values, 0 wrong"
+    assert task.spec.description.startswith(f"{len(rows)} questions of rows.jsonl")
+
+
+def test_programs_with_tests_are_run(tmp_path):
+    code = "def add(a, b):\n    total = a + b\n    return total + {0}"
+    rows = [
+        {"text": f"Add two numbers and {n}.", "code": code.format(n), "test_list": [f"assert add(1, 2) == {n + 3}"]}
+        for n in range(6)
+    ]  # MBPP's columns
+    file = tmp_path / "own.yaml"
+    file.write_text(draft_task(file, write(tmp_path / "rows.jsonl", rows), answer="code").text)
+    assert "python_tests: {weight: 1.0, tests: test_list}" in file.read_text()
+    result = check(load_task(file))
+    assert result.ok, str(result)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("semicolons.csv", "Frage;Lösung\n{}\n"),
+        ("excel.txt", "Question\tRéponse\n{}\n"),
+        ("tabs.tsv", "Pregunta\tRespuesta\n{}\n"),
+        ("chinese.csv", "问题,答案\n{}\n"),
+    ],
+)  # fmt: skip
+def test_tables_of_spreadsheets_in_other_languages(tmp_path, name, content):
+    separator = next(sign for sign in ";\t," if sign in content)
+    lines = "\n".join(f'"{q}"{separator}{n + 2}' for n, q in enumerate(ASKED))
+    (tmp_path / name).write_bytes(content.format(lines).encode("utf-16" if name == "excel.txt" else "utf-8"))
+    file = tmp_path / "own.yaml"
+    file.write_text(draft_task(file, tmp_path / name).text)
+    task = load_task(file)
+    result = check(task)
+    assert result.ok, str(result)
+    assert sorted(int(e.answer) for split in ("train", "eval") for e in task.examples(split)) == list(range(2, 26))
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".jsonl"])
+def test_a_folder_of_shards_is_one_table(tmp_path, suffix):
+    (tmp_path / "shards").mkdir()
+    for part in range(3):
+        path = tmp_path / "shards" / f"train-{part:05}-of-00003{suffix}"
+        rows = [{"question": q, "answer": n} for n, q in enumerate(ASKED) if n % 3 == part]
+        if suffix == ".parquet":
+            pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path)
+        else:
+            write(path, rows)
+    file = tmp_path / "own.yaml"
+    file.write_text(draft_task(file, tmp_path / "shards").text)
+    task = load_task(file)
+    assert check(task).ok
+    examples = [*task.examples("train"), *task.examples("eval")]
+    assert sorted(int(example.answer) for example in examples) == list(range(24))
+    assert all("train-0000" in example.name for example in examples)
+
+
+def test_a_hub_id_without_a_network_is_one_line(tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(UsageError, match=r"dataset 'nobody/no_such_data' .* cannot be loaded") as caught:
+        draft_task(tmp_path / "own.yaml", "nobody/no_such_data")
+    assert "\n" not in str(caught.value)
