@@ -122,7 +122,7 @@ def _options_template(columns: Sequence[str], rows: Sequence[Row], has_labels: b
         labels = [f"{letter}) " if has_labels else "" for letter in LETTERS]
         return "\n".join(f"{label}{{{{ {variable(name)} }}}}" for label, name in zip(labels, columns, strict=False))
     name = variable(columns[0])
-    value = next((row[columns[0]] for row in rows if _texts(row.get(columns[0]))), [])
+    value: Any = next((row[columns[0]] for row in rows if _texts(row.get(columns[0]))), [])
     if isinstance(value, list) and not has_labels:
         return f"{{{{ {name} | join('\n') }}}}"
     if isinstance(value, dict) and {"text", "label"} <= value.keys():

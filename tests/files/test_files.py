@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 from grpo_env.errors import UsageError
 from grpo_env.files import json_list, reader
+from grpo_env.files.column_names import ANSWER, QUESTION, guess
 from grpo_env.files.compression import folder_problem
 from grpo_env.files.jsonl import dump_line, dump_record
 from grpo_env.files.reader import Line, parse, read_lines, read_records
@@ -378,3 +379,75 @@ def test_a_folder_given_as_a_file_names_its_newest_file(tmp_path: Path) -> None:
     assert folder_problem(tmp_path / "samples").endswith("step-000002.parquet")
     (tmp_path / "empty").mkdir()
     assert folder_problem(tmp_path / "empty") == "is a folder, not a file"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("german.csv", "Frage;Lösung\r\n2,5 + 1;3,5\r\n"),
+        ("tabs.tsv", "Frage\tLösung\r\n2,5 + 1\t3,5\r\n"),
+        ("tabs.csv", "Frage\tLösung\r\n2,5 + 1\t3,5\r\n"),
+        ("plain.txt", '"Frage"\tLösung\n2,5 + 1\t3,5\n'),
+        ("quoted.csv", '"Frage";"Lösung"\n"2,5 + 1";"3,5"\n'),
+        ("commas.csv", 'Frage,Lösung\n"2,5 + 1","3,5"\n'),
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be-bom"])
+def test_tables_of_spreadsheets(tmp_path, name, text, encoding):
+    data = b"\xfe\xff" + text.encode("utf-16-be") if encoding == "utf-16-be-bom" else text.encode(encoding)
+    for path, content in ((tmp_path / name, data), (tmp_path / f"{name}.gz", gzip.compress(data))):
+        path.write_bytes(content)
+        assert [(record.line, record.row) for record in read_records(path)] == [
+            (2, {"Frage": "2,5 + 1", "Lösung": "3,5"})
+        ]
+
+
+def test_a_semicolon_in_a_quoted_name_separates_nothing(tmp_path):
+    (tmp_path / "rows.csv").write_text('"a;b;c",d\n1,2\n')
+    assert [record.row for record in read_records(tmp_path / "rows.csv")] == [{"a;b;c": "1", "d": "2"}]
+
+
+def test_utf16_of_many_blocks_and_what_it_cannot_mean(tmp_path):
+    rows = [{"a": f"{n} é 😀 " * 500} for n in range(100)]
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    (tmp_path / "rows.jsonl").write_bytes(text.encode("utf-16"))
+    assert [record.row for record in read_records(tmp_path / "rows.jsonl")] == rows
+    lone = '{"a": 1}\n{"a": "'.encode("utf-16") + b"\x00\xd8" + '"}\n{"a": 3}\n'.encode("utf-16-le") + b"\x41"
+    (tmp_path / "rows.jsonl").write_bytes(lone)
+    first, second, third, cut = read_records(tmp_path / "rows.jsonl")
+    assert (first.row, third.row) == ({"a": 1}, {"a": 3})
+    assert all("not valid UTF-8" in record.problem for record in (second, cut))
+
+
+def test_a_folder_of_numbered_parts_is_read_in_order(tmp_path):
+    folder = tmp_path / "shards"
+    folder.mkdir()
+    for part in (1, 0):
+        (folder / f"part-{part}.csv").write_text(f"a\n{part}\n\n")
+    (folder / "README.md").write_text("what it is")
+    records = list(read_records(folder))
+    assert [(record.place, record.row) for record in records] == [
+        ("part-0.csv, line 2", {"a": "0"}),
+        ("part-1.csv, line 2", {"a": "1"}),
+    ]
+    (folder / "notes.csv").write_text("a\n3\n")
+    with pytest.raises(UsageError, match="is a folder, not a file"):
+        list(read_records(folder))
+
+
+@pytest.mark.parametrize(
+    ("names", "words", "found"),
+    [
+        (["id", "Frage", "Lösung"], QUESTION, "Frage"),
+        (["id", "Frage", "Lösung"], ANSWER, "Lösung"),
+        (["Question", "Réponse"], ANSWER, "Réponse"),
+        (["pregunta", "respuesta_correcta"], ANSWER, "respuesta_correcta"),
+        (["编号", "问题", "答案"], QUESTION, "问题"),
+        (["编号", "问题", "答案"], ANSWER, "答案"),
+        (["question", "options", "correct"], ANSWER, "correct"),
+        (["question", "is_correct"], ANSWER, None),
+        (["goldAnswer2"], ANSWER, "goldAnswer2"),
+    ],
+)
+def test_columns_are_guessed_by_their_names(names, words, found):
+    assert guess(names, words) == found
