@@ -48,6 +48,7 @@ BUILT_IN: dict[str, str] = {
     "choice": "grpo_env.verifiers.choice:Choice",
     "integer_answer": "grpo_env.verifiers.choice:IntegerAnswer",
     "equation_steps": "grpo_env.verifiers.process:EquationSteps",
+    "each_step": "grpo_env.verifiers.each_step:EachStep",
     "labelled_steps": "grpo_env.verifiers.process:LabelledSteps",
     "tool_calls": "grpo_env.verifiers.turns:ToolCalls",
     "turns": "grpo_env.verifiers.turns:Turns",

@@ -20,6 +20,7 @@ from grpo_env.core import BatchVerifier, Completion, Example, Group, GroupVerifi
 from grpo_env.killable_worker import ProgramWorker, ReplaceableWorker, Worker
 from grpo_env.scoring_process import score_in_process
 from grpo_env.verifiers.compose import AnyOf, FirstOf, WeightedSum
+from grpo_env.verifiers.each_step import EachStep
 from grpo_env.verifiers.parts import Part
 
 SOON = 0.3  # seconds
@@ -161,6 +162,14 @@ def test_a_late_batch_costs_the_batch_but_no_other_part(verifier, late, totals):
         [(4.0, "scored")],
     ]
     assert shown(rows) == totals
+
+
+def test_a_late_step_costs_its_completion_and_no_other():
+    each = EachStep(parts=(Part("obeys", Obeys(), deadline=SOON),))
+    rows = score_in_process(total(each=each), make_groups(["a\nabc", "ab\nspin\na"], ["ab"]))
+    scores = [[score.part("each") for score in scores] for scores in rows]
+    assert shown(scores) == [[(2.0, "scored"), (0.0, "timeout")], [(2.0, "scored")]]
+    assert EachStep(parts=(Part("judge", ObeysInBatches()),)).late_status == "error"
 
 
 def test_a_late_member_of_any_of_leaves_the_others():

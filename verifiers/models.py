@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, islice
+from itertools import accumulate
 from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple
 
@@ -16,8 +16,7 @@ from grpo_env.registry import verifier
 
 from .blocks import Where, is_blank, passage, whole_turn
 from .pretrained import Dtype, Encoded, Head, Pretrained, load, load_to_train, release, why_unusable
-from .segments import Segmenter, check_segments, spans
-from .steps import MAX_STEPS, reasoning
+from .steps import MAX_STEPS, Segmented
 
 _LONGEST_TOKEN = 32  # characters; the mean of any legitimate text is far lower
 
@@ -214,7 +213,7 @@ class RewardModel(ModelVerifier):
 
 @verifier("process_reward_model")
 @dataclass(frozen=True)
-class ProcessRewardModel(ModelVerifier):
+class ProcessRewardModel(Segmented, ModelVerifier):
     """The minimum (mean, last, product) of a trained process reward model's values for the steps, each from 0 to 1.
 
     The steps are those of the reasoning block if there is one, else of the whole text, split by ``segments``. The
@@ -234,10 +233,6 @@ class ProcessRewardModel(ModelVerifier):
     (arXiv:2312.08935), tags and the minimum.
     """
 
-    segments: Segmenter = "line"
-    """Where a step ends: ``line``, ``paragraph``, ``sentence``, ``marker`` (``Step 2:``, ``2.``) or ``separator``."""
-    separator: str = ""
-    """The string between two steps of the completion, for ``segments: separator``."""
     step_tag: str = "\n"
     """The text after each step in the model's input: the separator that the model was trained with."""
     good_token: str | None = None
@@ -249,7 +244,7 @@ class ProcessRewardModel(ModelVerifier):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_segments(self.segments, self.separator)
+        ModelVerifier.__post_init__(self)
         if not self.step_tag:
             raise UsageError("step_tag: must not be empty, because the model scores a step at its tag")
         if (self.good_token is None) != (self.bad_token is None):
@@ -275,8 +270,7 @@ class ProcessRewardModel(ModelVerifier):
         return [*bad, *good]
 
     def _encode(self, loaded: Pretrained, example: Example, completion: Completion) -> ModelInput | Score:
-        text, start, end, offset = reasoning(self.format, completion)
-        step_spans = list(islice(spans(text, start, end, self.segments, self.separator), MAX_STEPS + 1))
+        text, step_spans, offset = self.steps_in(completion, MAX_STEPS)
         if not step_spans:
             return Score(0.0, "no_answer", explanation="no steps")
         if len(step_spans) > MAX_STEPS:

@@ -37,9 +37,9 @@ class Part:
     ``weight`` is the factor of its value in the total, ``process`` that of its steps in the step scores, ``None`` for
     the same, also where a row or the training step decides on it. ``when``
     names a sibling (a gate) whose value must be above 0; otherwise this part scores 0 and is not run, or is left out
-    with a gate that a row leaves out. ``statuses`` replaces the value 0 of a completion with status ``no_answer``,
-    ``over_limit`` or ``timeout``; ``clip`` bounds the value. ``deadline`` replaces the verifier's ``default_deadline``.
-    ``on`` says what is judged in an episode.
+    with a gate that a row leaves out. ``values`` is what 0 and 1 are worth. ``statuses`` replaces the value of a
+    completion with status ``no_answer``, ``over_limit`` or ``timeout``; ``clip`` bounds the value. ``deadline``
+    replaces the verifier's ``default_deadline``. ``on`` says what is judged in an episode.
 
     A row may decide: ``applies`` says whether an example has this part, which is left out of the sum otherwise, and
     ``row_weight`` gives its ``weight`` there. Both may raise ``UsageError``.
@@ -50,6 +50,7 @@ class Part:
     weight: float | Schedule = 1.0
     process: float | Schedule | None = None
     when: str | None = None
+    values: tuple[float, float] | None = None
     clip: tuple[float, float] | None = None
     statuses: Mapping[str, float] = field(default_factory=dict)
     deadline: float | None = None
@@ -182,6 +183,8 @@ class Part:
         return [Group(example, tuple(some)) for example, some in pieces]
 
     def _adjust(self, score: Score) -> Score:
+        if self.values is not None:
+            score = _worth(score, self.values)
         if score.status in self.statuses:
             score = replace(score, value=self.statuses[score.status])
         return score if self.clip is None else clip(score, self.clip)
@@ -331,6 +334,15 @@ def clip(score: Score, bounds: tuple[float, float]) -> Score:
     """The score with its value bounded to ``[low, high]``."""
     low, high = bounds
     return score if score.value is None else replace(score, value=min(max(score.value, low), high))
+
+
+def _worth(score: Score, values: tuple[float, float]) -> Score:
+    """The score with other values for 0 and 1, also of its steps; what lies between them lies as far between these."""
+    low, high = values
+    if score.value is None:
+        return score
+    steps = tuple(replace(step, value=low + step.value * (high - low)) for step in score.steps)
+    return replace(score, value=low + score.value * (high - low), steps=steps)
 
 
 def check_bounds(where: str, bounds: tuple[float, float]) -> None:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import islice
 from typing import Any, ClassVar
 
 from grpo_env.core import Case, Completion, Example, Format, Score, StepScore, Verifier
@@ -14,8 +13,8 @@ from grpo_env.lazy_regex import lazy_compile
 from grpo_env.registry import verifier
 
 from .arithmetic import Equation, equations
-from .segments import Segmenter, check_segments, spans
-from .steps import MAX_STEPS, reasoning
+from .segments import spans
+from .steps import MAX_STEPS, Segmented, reasoning
 
 MAX_CHARACTERS = 100_000  # in all annotations and lines with "=", each counted as at least MIN_CHARACTERS
 MIN_CHARACTERS = 20
@@ -93,7 +92,7 @@ class EquationSteps(Verifier):
 
 @verifier("labelled_steps")
 @dataclass(frozen=True)
-class LabelledSteps(Verifier):
+class LabelledSteps(Segmented, Verifier):
     """The mean of step labels from the data, with each label as the score of its step.
 
     The text is the reasoning block if there is one, else everything, split into steps by ``segments``. If the number
@@ -104,11 +103,6 @@ class LabelledSteps(Verifier):
 
     column: str
     """Info column with the labels: a list with one number per step."""
-    format: Format = field(default_factory=Format)
-    segments: Segmenter = "line"
-    """Where a step ends: ``line``, ``paragraph``, ``sentence``, ``marker`` (``Step 2:``, ``2.``) or ``separator``."""
-    separator: str = ""
-    """The string between two steps, for ``segments: separator``."""
 
     cases: ClassVar[tuple[Case, ...]] = (
         Case("<think>\nadd\n\ntake\n</think>\n5", 0.25, "two lines, two labels: (1 - 0.5) / 2",
@@ -124,9 +118,6 @@ class LabelledSteps(Verifier):
              options={"column": "labels"}),
     )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        check_segments(self.segments, self.separator)
-
     def __call__(self, example: Example, completion: Completion) -> Score:
         problem = self.problem(example)
         if problem:
@@ -134,8 +125,7 @@ class LabelledSteps(Verifier):
         if example.info.get(self.column) is None:
             return Score(None, "not_applicable", explanation=f"the row has no labels in the column {self.column!r}")
         labels = [float(label) for label in example.info[self.column]]
-        text, start, end, offset = reasoning(self.format, completion)
-        segments = list(islice(spans(text, start, end, self.segments, self.separator), len(labels) + 1))
+        _, segments, offset = self.steps_in(completion, len(labels))
         if len(segments) != len(labels):
             count = f"{len(segments)} steps" if len(segments) < len(labels) else f"more than {len(labels)} steps"
             return Score(None, "not_applicable", explanation=f"{count}, but {len(labels)} labels")
@@ -160,7 +150,7 @@ class LabelledSteps(Verifier):
 
 def _candidates(text: str, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
     """Spans of annotations (``True``), and of lines without annotations that contain an ``=`` (``False``)."""
-    for first, last in spans(text, start, end, "line"):
+    for first, last in spans(text, start, end, "separator", "\n"):  # not "line": the lines of a display are steps here
         annotations = [(*match.span(), True) for match in _ANNOTATION.finditer(text, first, last)]
         if annotations:
             yield from annotations

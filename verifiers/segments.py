@@ -1,4 +1,4 @@
-"""Splits a text into steps: by line, paragraph, sentence, marker, or a given separator.
+"""Splits a text into steps: by line, paragraph, sentence, marker, a given separator, or into blocks with a tag.
 
     line        at line breaks
     paragraph   at blank lines
@@ -7,6 +7,12 @@
     marker      before a line that begins with ``Step 2:``, ``2.``, ``2)`` or ``第2步``; the text before the first
                 marker is also a step
     separator   at each occurrence of a given string, such as a special token
+    <step>      the content of each ``<step>`` block, up to the next one or the end if it is not closed; any tag
+
+A display (``\\[ ... \\]``, ``$$ ... $$`` or an environment such as ``align``, up to the end of the text if it is not
+closed) is never cut by the first four, and belongs to the step that announces it, with a colon or a comma at its end,
+or to the display before it. Of the 3,573 displays in 800 completions of a model on MATH, 83 % follow a colon and 12 %
+another display.
 
 Steps exclude surrounding white space, and are never blank. Takes linear time.
 """  # noqa: RUF002
@@ -16,12 +22,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import chain
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
-from grpo_env.errors import UsageError
+from grpo_env.errors import UsageError, nearest
 from grpo_env.lazy_regex import lazy_compile
 
-Segmenter: TypeAlias = Literal["line", "paragraph", "sentence", "marker", "separator"]
+from .blocks import find_tags
+
+Segmenter: TypeAlias = str  # one of SEGMENTERS, or a tag
+SEGMENTERS = ("line", "paragraph", "sentence", "marker", "separator")
 
 _CUTS = {
     "line": lazy_compile(r"[\r\n]+"),
@@ -42,37 +51,93 @@ _ITEM_NUMBER = lazy_compile(r"[\r\n][ \t#>*_-]{0,9}(?:(?:step|case|part|item)\s{
 _GOES_ON = lazy_compile(r"\s{1,9}[a-z=+*/^<>≤≥,;)\-]")
 _NUMBER_NEXT = lazy_compile(r"\s{1,9}\d")
 _LOOK_BACK = 24
+_TAG = lazy_compile(r"<([^<>/\s][^<>\r\n]*)>")
+_OPENING = lazy_compile(
+    r"\\\[|\$\$|\\begin\{(?P<name>(?:align|aligned|alignat|equation|gather|gathered|multline|eqnarray|array|cases)\*?)\}"
+)
+_CLOSINGS = {"\\[": "\\]", "$$": "$$"}
 
 
 def spans(text: str, start: int, end: int, by: Segmenter, separator: str = "") -> Iterator[tuple[int, int]]:
     """The steps in ``text[start:end]``, in order, as characters ``[first, last)`` of ``text``."""
+    if by not in SEGMENTERS:
+        yield from _blocks(text, start, end, by[1:-1])
+        return
     at = start
     for cut_start, cut_end in chain(_cuts(text, start, end, by, separator), [(end, end)]):
-        piece = text[at:cut_start]
-        if stripped := piece.strip():
-            first = at + len(piece) - len(piece.lstrip())
-            yield first, first + len(stripped)
+        if step := _stripped(text, at, cut_start):
+            yield step
         at = cut_end
 
 
 def check_segments(by: Segmenter, separator: str) -> None:
-    """Raise ``UsageError`` unless a separator is given exactly if the text is split by one."""
+    """Raise ``UsageError`` for unknown segments, and unless a separator is given exactly where one is needed."""
+    if by == "turn":
+        raise UsageError("segments: turn: a part is scored for each turn of an episode with on: each, next to 'use'")
+    if by not in SEGMENTERS and not _TAG.fullmatch(by):
+        raise UsageError(f"segments: {by!r}; {nearest(by, SEGMENTERS)}, or a tag such as <step>")
     if by == "separator" and not separator:
         raise UsageError("segments: separator requires a string in 'separator'")
     if by != "separator" and separator:
         raise UsageError(f"separator {separator!r} is not used with segments: {by}; set segments: separator")
 
 
+def _stripped(text: str, first: int, last: int) -> tuple[int, int] | None:
+    piece = text[first:last]
+    stripped = piece.strip()
+    first += len(piece) - len(piece.lstrip())
+    return (first, first + len(stripped)) if stripped else None
+
+
+def _blocks(text: str, start: int, end: int, name: str) -> Iterator[tuple[int, int]]:
+    opened = None
+    for closing, first, last in [*_tags(text, start, end, name), (True, end, end)]:
+        if opened is not None and (step := _stripped(text, opened, first)):
+            yield step
+        opened = None if closing else last
+
+
+def _tags(text: str, start: int, end: int, name: str) -> Iterator[tuple[bool, int, int]]:
+    window = text[start:end]
+    return ((tag.closing, tag.start + start, tag.end + start) for tag in find_tags(window, name))
+
+
 def _cuts(text: str, start: int, end: int, by: Segmenter, separator: str) -> Iterator[tuple[int, int]]:
     """The spans between the steps, possibly empty."""
-    if by == "sentence":
-        for match in _SENTENCE_END.finditer(text, start, end):
-            if _ends_sentence(text, start, match):
-                yield match.end(), match.end()
-    else:
-        pattern = re.compile(re.escape(separator)) if by == "separator" else _CUTS[by]
-        for match in pattern.finditer(text, start, end):
-            yield match.span()
+    if by == "separator":
+        yield from (match.span() for match in re.compile(re.escape(separator)).finditer(text, start, end))
+        return
+    matches = (_SENTENCE_END if by == "sentence" else _CUTS[by]).finditer(text, start, end)
+    uncut = _uncut(text, start, end)
+    whole = next(uncut, None)
+    for match in matches:
+        if by == "sentence" and not _ends_sentence(text, start, match):
+            continue
+        first, last = (match.end(), match.end()) if by == "sentence" else match.span()
+        while whole is not None and whole[1] < last:
+            whole = next(uncut, None)
+        if whole is None or match.start() < whole[0]:
+            yield first, last
+
+
+def _uncut(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Displays, from the end of the text that announces them."""
+    before = -1  # the end of the display before
+    for first, last in _displays(text, start, end):
+        at = first
+        while at > start and text[at - 1].isspace():
+            at -= 1
+        announced = at > start and text[max(start, at - 4) : at].rstrip("*_")[-1:] in (":", ",", "\uff1a", "\uff0c")
+        yield at if announced or at == before else first, last
+        before = last
+
+
+def _displays(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    while opening := _OPENING.search(text, start, end):
+        closing = f"\\end{{{opening['name']}}}" if opening["name"] else _CLOSINGS[opening.group()]
+        found = text.find(closing, opening.end(), end)
+        start = end if found < 0 else found + len(closing)
+        yield opening.start(), start
 
 
 def _ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:

@@ -4,19 +4,46 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from typing import NamedTuple
 
 from grpo_env.core import Completion, Format
 
 from .blocks import first_block, reasoning_span, whole_turn
-from .segments import Segmenter, spans
+from .segments import Segmenter, check_segments, spans
 
 MAX_STEPS = 1000
 
-# Whatever follows a text begins like one of these, as far as the end of a step depends on it.
-_CONTINUATIONS = ("a", "A", "1")
+# Whatever follows a text begins like one of these, as far as the end of a step depends on it: a letter, a digit, a
+# display or the rest of one.
+_DISPLAYS = (("\\[", "\\]"), ("$$", "$$"), ("\\begin{align*}", "\\end{align*}"))
+_CONTINUATIONS = (
+    *("a", "A", "1"),
+    *(opening[start:] + closing for opening, closing in _DISPLAYS for start in range(len(opening))),
+    *(closing[start:] for _, closing in _DISPLAYS for start in range(len(closing))),
+)
 _LOOK_AHEAD = 32  # characters: "Step 123:" is the longest that shows a step before it
+
+
+@dataclass(frozen=True)
+class Segmented:
+    """The options that say what a step is, of each verifier that splits a text into steps. Raises ``UsageError``."""
+
+    format: Format = field(default_factory=Format, kw_only=True)
+    segments: Segmenter = field(default="line", kw_only=True)
+    """Where a step ends: ``line``, ``paragraph``, ``sentence``, ``marker`` (``Step 2:``, ``2.``) or ``separator``; or
+    the tag around each step, such as ``<step>``."""
+    separator: str = field(default="", kw_only=True)
+    """The string between two steps, for ``segments: separator``."""
+
+    def __post_init__(self) -> None:
+        check_segments(self.segments, self.separator)
+
+    def steps_in(self, completion: Completion, most: int) -> tuple[str, list[tuple[int, int]], int]:
+        """The whole turn, its first ``most`` steps and one more if there is one, and the length of the prefill."""
+        text, start, end, offset = reasoning(self.format, completion)
+        return text, list(islice(spans(text, start, end, self.segments, self.separator), most + 1)), offset
 
 
 class StepEnd(NamedTuple):
@@ -74,4 +101,5 @@ def step_ends(
 def _shows(text: str, before: int, shown: int, first: int, last: int, by: Segmenter, separator: str) -> bool:
     """Whether ``text[before:shown]`` has the step ``[first, last)``, however it goes on."""
     window, step = text[before:shown], (first - before, last - before)
-    return all(step in islice(spans(window + more, 0, len(window) + 1, by, separator), 2) for more in _CONTINUATIONS)
+    texts = (window + more for more in _CONTINUATIONS)
+    return all(step in islice(spans(text, 0, len(text), by, separator), 2) for text in texts)

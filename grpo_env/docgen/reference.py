@@ -15,6 +15,7 @@ from grpo_env.taskfile.schema import (
     ScheduleSpec,
     Shot,
     TaskSpec,
+    ValuesSpec,
     VerifierSpec,
 )
 
@@ -38,6 +39,7 @@ KEYS = {
     "verifiers": VerifierSpec,
     "verifiers: a weight that moves": ScheduleSpec,
     "verifiers: linear and cosine": LinearSpec,
+    "verifiers: what a verdict is worth": ValuesSpec,
     "cases": CaseSpec,
     "Keys of a mixture": MixtureSpec,
     "mixture": MemberSpec,

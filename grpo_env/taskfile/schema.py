@@ -180,6 +180,21 @@ Seconds = Annotated[FiniteFloat, Field(gt=0)]
 RowTemplate = Annotated[str, Field(pattern=r"\{[{%]")]
 
 
+class ValuesSpec(Section):
+    """What the values 0 and 1 of a verifier are worth, such as 1 and -1 (DAPO, arXiv:2503.14476, equation 7)."""
+
+    right: FiniteFloat = 1.0
+    """What the value 1 becomes."""
+    wrong: FiniteFloat = 0.0
+    """What the value 0 becomes, less than ``right``."""
+
+    @model_validator(mode="after")
+    def _right_is_more(self) -> ValuesSpec:
+        if self.right <= self.wrong:
+            raise ValueError(f"right must be above wrong, not {self.right:g} and {self.wrong:g}")
+        return self
+
+
 class VerifierSpec(BaseModel):
     """One entry of ``verifiers``, a part of the reward. All other keys are options of the verifier itself."""
 
@@ -198,11 +213,15 @@ class VerifierSpec(BaseModel):
     when: str | None = None
     """The name of another part: this one only counts if that one is above 0. Or a template of the row that is true
     where the part counts at all: ``"{{ kind == 'math' }}"``."""
+    values: ValuesSpec | None = None
+    """What a verdict is worth: ``{right: 1, wrong: -1}`` makes -1 of 0 and leaves 1, in the value and in each step
+    score; what lies between lies as far between these. The metric cannot have it."""
     clip: tuple[float, float] | None = None
     """Bounds ``[low, high]`` of the part's value."""
     statuses: dict[str, FiniteFloat] = {}
-    """Values for statuses that are the completion's fault, such as ``{no_answer: -0.5}`` instead of 0. In a composite
-    they are set for the parts; only ``first_of`` and ``appeal`` have the status of the part that decides."""
+    """Values for statuses that are the completion's fault, such as ``{no_answer: -0.5}`` instead of 0 or ``wrong``. In
+    a composite they are set for the parts; only ``first_of``, ``appeal`` and ``each_step`` have statuses of their
+    own."""
     deadline: Seconds | None = None
     """Seconds by the clock for one completion, after which its value is 0 with status ``timeout``; by default 120, or
     more for verifiers with longer limits of their own. Of a composite: for its parts together."""

@@ -300,6 +300,11 @@ def make_task(data: Mapping[str, Any], source: str, folder: Path, overrides: Map
     names = list(places)
     if spec.metric not in names:
         raise UsageError(f"{source}: metric: no verifier is called {spec.metric!r}; {nearest(spec.metric, names)}")
+    if cast("Part", _part(verifier, spec.metric)).values is not None:
+        raise UsageError(
+            f"{source}: {places[spec.metric]}.values: the metric counts what is right; rename this part, and add "
+            f"{spec.metric} without values and with weight: 0"
+        )
     for index, case in enumerate(spec.cases):
         if not case.model_extra:
             raise UsageError(f"{source}: cases.{index}: expects no value; name a part with its value: {spec.metric}: 1")
@@ -457,6 +462,7 @@ def _parts(specs: Mapping[str, VerifierSpec], file: _File, at: list[str]) -> tup
                 when=None if is_template(spec.when) else spec.when,
                 applies=RowCondition(spec.when, format, f"{name}: when") if is_template(spec.when) else None,
                 row_weight=RowNumber(spec.weight, format, f"{name}: weight") if isinstance(spec.weight, str) else None,
+                values=None if spec.values is None else (spec.values.wrong, spec.values.right),
                 clip=spec.clip,
                 statuses=spec.statuses,
                 deadline=spec.deadline,

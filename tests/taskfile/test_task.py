@@ -68,6 +68,18 @@ def test_a_task_builds_examples_with_prompt_answer_and_columns(file):
     assert example.info == {"question": "11+1?", "result": 12}
 
 
+def test_values_of_a_part(folder):
+    verifiers = {
+        "correct": {"use": "accuracy", "values": {"right": 2, "wrong": -1.5}, "statuses": {"no_answer": -2}},
+        "accuracy": {"weight": 0},
+    }
+    task = make_task(changed("verifiers", verifiers), "x.yaml", folder)
+    scores = [task.score(text, answer="5") for text in (RIGHT, "<answer>6</answer>", "<answer></answer>")]
+    assert [score.value for score in scores] == [2.0, -1.5, -2.0]
+    assert [score.part("accuracy").value for score in scores] == [1.0, 0.0, 0.0]
+    assert "values: {right: 2.0, wrong: -1.5}" in yaml.safe_dump(task.resolved(), default_flow_style=None)
+
+
 def test_worked_examples_come_before_the_question(folder):
     shots = [{"user": "1+1?", "assistant": "<{{ format.answer }}>2</{{ format.answer }}>"}]
     task = make_task(changed("prompt.shots", shots), "x.yaml", folder)
@@ -367,6 +379,9 @@ def test_bad_gold_answers_are_errors_or_skipped(file, folder):
         ("verifiers.total", {"use": "tag_count"}, "verifiers.total: 'total' is the name of the whole reward; rename"),
         ("verifiers", {"accuracy": {}, "v1.2": {"use": "tag_count"}}, "verifiers.v1.2: a dot in a name separates"),
         ("verifiers.accuracy.statuses", {"no_anser": 1}, "did you mean 'no_answer'?"),
+        ("verifiers.tag_count.values", {"right": 0}, "values: right must be above wrong, not 0 and 0"),
+        ("verifiers.tag_count.values", {"rigth": 1}, "did you mean 'right'?"),
+        ("verifiers.accuracy.values", {"wrong": -1}, "accuracy.values: the metric counts what is right; rename this"),
         ("verifiers.accuracy.of", {"x": {}}, "verifiers.accuracy.of: accuracy is not composed"),
         ("verifiers.any", {"use": "any_of"}, "verifiers.any.of: any_of needs a mapping"),
         ("verifiers.steps", {"use": "reasoning_steps", "target": "x"}, "verifiers.steps.target: "),

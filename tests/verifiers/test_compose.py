@@ -156,6 +156,27 @@ def test_chained_gates() -> None:
     assert total(*parts).value == 0.0
 
 
+@pytest.mark.parametrize(("value", "worth"), [(1.0, 2.0), (0.0, -1.5), (0.5, 0.25), (-1.0, -5.0)])
+def test_values_say_what_0_and_1_are_worth(value: float, worth: float) -> None:
+    assert total(Part("a", Fixed(value), values=(-1.5, 2.0))).value == worth
+    assert total(Part("a", Fixed(value), values=(-1.5, 2.0), clip=(-2.0, 1.0))).value == max(-2.0, min(1.0, worth))
+
+
+def test_values_are_those_of_steps_too_and_of_no_status_that_has_its_own() -> None:
+    score = total(Part("a", Steps(((0, 3, 1.0), (4, 7, 0.0))), process=1.0, values=(-1.0, 1.0)))
+    assert [step.value for step in score.part("a").steps] == [1.0, -1.0]
+    no_answer = Fixed(0.0, "no_answer")
+    assert total(Part("a", no_answer, values=(-1.5, 2.0))).value == -1.5
+    assert total(Part("a", no_answer, values=(-1.5, 2.0), statuses={"no_answer": -2.0})).value == -2.0
+    assert total(Part("a", Fixed(None, "error"), values=(-1.0, 1.0))).value is None
+
+
+def test_a_gate_with_values_is_open_for_what_is_right() -> None:
+    for value, behind in ((1.0, 1.0), (0.0, 0.0)):
+        score = total(Part("a", Fixed(value), 0.0, values=(-1.0, 1.0)), Part("b", Fixed(), when="a"))
+        assert score.value == behind
+
+
 def test_clip_bounds_the_sum() -> None:
     parts = (Part("a", Fixed(1.0), 3.0), Part("b", Fixed(1.0), 3.0))
     assert Clip(parts, low=-5.0, high=5.0)(EXAMPLE, TEXT).value == 5.0

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from grpo_env.errors import UsageError
+from grpo_env.verifiers.segments import SEGMENTERS as NAMES
 from grpo_env.verifiers.segments import Segmenter, check_segments, spans
 
 
@@ -92,13 +92,70 @@ def test_separators() -> None:
     assert cut("a.b", "separator", ".") == ["a", "b"]
 
 
+# Forms in which models write displays: after a colon on a line of its own, in a row of several, over several lines.
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        ("First:\n\n\\[\n3 + 4 = 7\n\\]\n\nThen stop.", ["First:\n\n\\[\n3 + 4 = 7\n\\]", "Then stop."]),
+        ("So:\n\\[a = 1.\\]\n\\[b = 2.\\]\nEnd", ["So:\n\\[a = 1.\\]\n\\[b = 2.\\]", "End"]),
+        ("- **We get:**\n   $$\nx\n= 2\n$$\n- So", ["- **We get:**\n   $$\nx\n= 2\n$$", "- So"]),
+        ("Thus,\n\\begin{align*}\nx &= 1\\\\\ny &= 2\n\\end{align*}\nEnd",
+         ["Thus,\n\\begin{align*}\nx &= 1\\\\\ny &= 2\n\\end{align*}", "End"]),
+        ("\\[\n\\begin{array}{r}\n1\\\\\n2\n\\end{array}\n\\]",
+         ["\\[\n\\begin{array}{r}\n1\\\\\n2\n\\end{array}\n\\]"]),
+        ("Done.\n\\[\nx\n\\]\nEnd", ["Done.", "\\[\nx\n\\]", "End"]),
+        ("Cut off:\n\\[\nx = 3", ["Cut off:\n\\[\nx = 3"]),
+        ("It costs:\n$5\n$6", ["It costs:", "$5", "$6"]),
+    ],
+)  # fmt: skip
+def test_a_display_is_whole_and_belongs_to_what_announces_it(text: str, steps: list[str]) -> None:
+    assert cut(text, "line") == steps
+    assert cut(text, "sentence") == steps
+    assert cut(text.replace("\n\n", "\n").replace("\n", "\n\n"), "paragraph") == [
+        step.replace("\n\n", "\n").replace("\n", "\n\n") for step in steps
+    ]
+
+
+def test_a_display_is_not_cut_by_markers() -> None:
+    assert cut("Add:\n\\[\n1. x\n\\]\n2. b", "marker") == ["Add:\n\\[\n1. x\n\\]", "2. b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        ("I think.\n<step>\nadd\n</step> and <step>take</step> end", ["add", "take"]),
+        ("<step>a<step>b", ["a", "b"]),
+        ("<step> </step></step>a", []),
+        ("no tags", []),
+        ("<steps>a</steps><Step>b</Step>", []),
+    ],
+)
+def test_tags(text: str, steps: list[str]) -> None:
+    assert cut(text, "<step>") == steps
+
+
+@pytest.mark.parametrize(
+    ("by", "message"),
+    [
+        ("lines", "did you mean 'line'"),
+        ("step", "a tag such as <step>"),
+        ("</step>", "a tag such as <step>"),
+        ("<>", "a tag such as <step>"),
+        ("turn", "on: each"),
+    ],
+)
+def test_unknown_segments_are_a_usage_error(by: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        check_segments(by, "")
+
+
 @pytest.mark.parametrize(("by", "separator"), [("separator", ""), ("line", "<s>")])
 def test_a_separator_is_required_exactly_for_segments_by_separator(by: Segmenter, separator: str) -> None:
     with pytest.raises(UsageError, match="separator"):
         check_segments(by, separator)
 
 
-SEGMENTERS = st.sampled_from(get_args(Segmenter))
+SEGMENTERS = st.sampled_from(NAMES)
 PIECES = [
     "a",
     "B",
@@ -118,6 +175,12 @@ PIECES = [
     '"',
     "\u2028",
     "5",
+    ":",
+    "\\[",
+    "\\]",
+    "$$",
+    "\\begin{align}",
+    "\\end{align}",
 ]
 TEXTS = st.one_of(st.text(max_size=60), st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
 
@@ -145,8 +208,12 @@ def test_splitting_a_step_again_returns_the_step(text: str, by: Segmenter) -> No
         assert list(spans(text, first, last, by, separator)) == [(first, last)]
 
 
-@pytest.mark.parametrize("unit", ["\n", ". ", "?", "。", "\n1. ", "Step 1", " ", "No. 1"])
-@pytest.mark.parametrize("by", get_args(Segmenter))
+@pytest.mark.parametrize(
+    "unit",
+    ["\n", ". ", "?", "。", "\n1. ", "Step 1", " ", "No. 1", "\n\\[", "$$\n", ":\n\\[a\\]", "<s>", "</s>",
+     "\\begin{align}\n", "\\begin{align}\\[$$ \n"],
+)  # fmt: skip
+@pytest.mark.parametrize("by", [*NAMES, "<s>"])
 def test_a_long_text_takes_linear_time(unit: str, by: Segmenter, long_text: Callable[[str], str]) -> None:
     text = long_text(unit)
     assert sum(1 for _ in spans(text, 0, len(text), by, unit if by == "separator" else "")) <= len(text)

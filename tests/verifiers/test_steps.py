@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grpo_env.core import Completion, Format
-from grpo_env.verifiers.segments import spans
+from grpo_env.verifiers.segments import SEGMENTERS, spans
 from grpo_env.verifiers.steps import MAX_STEPS, step_ends
 
 PLAIN = Format(reasoning=None, answer=None)
@@ -36,6 +36,9 @@ def shown(text: str, by: str = "line", separator: str = "", format: Format = PLA
         ("marker", "Step 1: a\nStep 2: b\n2 c", ["Step 1: a\nStep 2:"]),
         ("marker", "1. a\n2. b\n34", ["1. a\n2. "]),
         ("separator", "a;;b;c;;", ["a;;", "a;;b;c;;"]),
+        ("line", "a:\n\\[\nx\n\\]\nb\nc", ["a:\n\\[\nx\n\\]\nb", "a:\n\\[\nx\n\\]\nb\n"]),  # "b": no second display
+        ("line", "a:\nb\nc", ["a:\nb", "a:\nb\n"]),  # what is announced might be a display
+        ("<step>", "<step>a\nb</step> <step>c</step>", ["<step>a\nb</step>", "<step>a\nb</step> <step>c</step>"]),
     ],
 )
 def test_a_step_ends_with_the_first_character_that_shows_it(by: str, text: str, prefixes: list[str]) -> None:
@@ -58,9 +61,9 @@ def test_many_steps_are_bounded() -> None:
 
 
 @given(
-    st.text(st.sampled_from("aA1.!\n ;"), max_size=24),
-    st.sampled_from(["line", "paragraph", "sentence", "marker", "separator"]),
-    st.text(st.sampled_from("aA1.!\n ;"), max_size=6),
+    st.lists(st.sampled_from([*"aA1.!\n ;:\\[]$", "\n\\[", "\\]\n", "<s>", "</s>"]), max_size=24).map("".join),
+    st.sampled_from([*SEGMENTERS, "<s>"]),
+    st.lists(st.sampled_from([*"aA1.!\n ;:\\[]$", "\n\\[", "\\]\n", "<s>", "</s>"]), max_size=6).map("".join),
 )
 def test_what_follows_changes_neither_a_step_nor_its_end(text: str, by: str, more: str) -> None:
     separator = ";" if by == "separator" else ""
