@@ -48,7 +48,7 @@ def label(example: Example, text: str) -> Row:
     This stands in for human labels. Every line gets a label, because the model must score every line: a tag left
     over from a broken format is a bad step.
     """
-    verifier = EquationSteps(expected="equations")
+    verifier = EquationSteps(expected="\n".join(example.info["equations"]))
     correct = {step.end for step in verifier(example, Completion(text)).steps if step.value == 1.0}
     lines = list(spans(text, *(reasoning_span(text, verifier.format) or (0, len(text))), "line"))
     steps = [text[first:last] for first, last in lines]

@@ -44,7 +44,10 @@ class Equation:
     correct: bool
     explanation: str
     plain: str = ""
-    """The equation in numbers, brackets and ``+-*/=`` alone: without spaces, units, currency, thousands separators."""
+    """The equation in numbers, brackets and ``+-*/=`` alone: without spaces, units, currency, thousands separators. The
+    numbers are in one spelling, and those of a sum or a product in one order."""
+    value: Rational | None = None
+    """What its first side comes to."""
 
 
 class _NoExpressionError(Exception):
@@ -186,8 +189,24 @@ def _equation(tokens: list[_Token]) -> Equation | None:
     except ZeroDivisionError:
         return Equation(start, end, False, "division by zero")
     correct = len(set(values)) == 1 or len(set(without_percent)) == 1
-    plain = "=".join("".join(token.kind for token in side) for side in sides).replace(",", "")
-    return Equation(start, end, correct, "correct" if correct else f"it is {_format(values[0])}", plain)
+    plain = "=".join(map(_plain, sides))
+    return Equation(start, end, correct, "correct" if correct else f"it is {_format(values[0])}", plain, values[0])
+
+
+def _plain(side: list[_Token]) -> str:
+    kinds = [_one_spelling(token.kind) for token in side]
+    signs = set(kinds[1::2])
+    if len(signs) == 1 and signs <= {"+", "*"} and all(kind[-1].isdecimal() for kind in kinds[::2]):
+        return signs.pop().join(sorted(kinds[::2]))
+    return "".join(kinds)
+
+
+def _one_spelling(kind: str) -> str:
+    """``.50`` and ``7.0`` as ``0.5`` and ``7``."""
+    if "." not in kind:
+        return kind.replace(",", "")
+    whole, _, decimals = kind.replace(",", "").partition(".")
+    return f"{whole or 0}.{decimals}".rstrip("0").rstrip(".")
 
 
 def _is_calculation(side: list[_Token]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 from typing import ClassVar, NamedTuple
@@ -31,15 +31,15 @@ class EachStep(Segmented, Unweighted):
     """The mean of what its one part gives to each step, with that as the step's score.
 
     Steps are those of the reasoning block if there is one, else of the whole text, split by ``segments``. The part
-    reads a step as if it were the whole turn; with ``context: true`` the turn before the step is its prefill, as a judge
-    needs it. Without steps the status is ``no_answer``, beyond 1,000 steps or 5,000,000 characters that the part would
-    read it is ``over_limit``. A step that the part leaves unscored makes the whole unscored. The part's ``deadline`` is
-    that of all steps of a completion together.
+    reads a step as if it were the whole turn; with ``context: true`` the turn before the step is its prefill, as a
+    judge needs it. Without steps the status is ``no_answer``, beyond 1,000 steps or 5,000,000 characters that the part
+    would read it is ``over_limit``. A step that the part leaves unscored makes the whole unscored. The part's
+    ``deadline`` is that of all steps of a completion together.
 
     Steps that are easily right raise the mean: pay for the answer as well.
 
     Source: rewards at the ends of steps are those of DeepSeekMath (arXiv:2402.03300, 4.1.3). The steps of ProcessBench
-    (arXiv:2412.06559) are paragraphs; a public reward manager for verl (StepTreeRewardManager) scores ``<step>`` blocks.
+    (arXiv:2412.06559) are paragraphs; a reward manager written for verl (StepTreeRewardManager) scores ``<step>``.
     """
 
     context: bool = False
@@ -71,8 +71,8 @@ class EachStep(Segmented, Unweighted):
             raise UsageError(f"verifier {part.name!r}: each step is a text of its own: {what}")
         object.__setattr__(self, "late_status", part.verifier.late_status)
 
-    def named_parts(self) -> Iterable[tuple[str, Verifier, float | None]]:
-        return ()  # a deadline is that of a completion, and the part reads steps
+    def named_parts(self) -> Iterator[tuple[str, Verifier, float | None]]:
+        return iter(())  # a deadline is that of a completion, and the part reads steps
 
     @property
     def default_deadline(self) -> float:

@@ -125,7 +125,7 @@ class Part:
 
     def _left_out(self) -> Score:
         """The score where a row leaves this part out, or the part that gates it."""
-        return self.not_run(LEFT_OUT).relabel(weight=0.0, process=0.0)
+        return self.not_run(LEFT_OUT)
 
     def _score(self, groups: Sequence[Group], gates: Sequence[Sequence[Score]] | None) -> list[list[Score]]:
         if gates is None:
@@ -196,6 +196,8 @@ class Part:
 
     def label(self, score: Score) -> Score:
         """The score with this part's name and weights."""
+        if is_left_out(score):  # by a row, or by the verifier for what is in the row
+            return score.relabel(name=self.name, weight=0.0, process=0.0)
         weight, process = number_at(self.weight, 0), number_at(self.step_weight, 0)
         return score.relabel(name=self.name, weight=weight, process=process)
 

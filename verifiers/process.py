@@ -6,9 +6,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import Any, ClassVar, Literal
 
-from grpo_env.core import Case, Completion, Example, Format, Score, StepScore, Verifier
+from grpo_env.core import LEFT_OUT, Case, Completion, Example, Format, Score, StepScore, Verifier
+from grpo_env.errors import UsageError
 from grpo_env.lazy_regex import lazy_compile
 from grpo_env.registry import verifier
 
@@ -35,15 +37,21 @@ class EquationSteps(Verifier):
     if there is one, else everything. The status is ``no_answer`` if there is no step, and ``over_limit`` beyond 1,000
     steps or 100,000 characters of lines with ``=``.
 
-    A correct equation need not be useful: ``1+1=2`` in every line gets full credit. List the required equations with
-    ``expected``, or put the steps behind a gate (``when: accuracy``).
+    A correct equation need not be useful: ``1+1=2`` in every line gets full credit. ``expected`` says which are asked
+    for; a row whose annotations have no calculation (``<<5=5>>``) is left out. With ``match: result`` any correct
+    equation counts whose value is that of an expected one, each value as often as it is expected. It pays .87 of the
+    steps of right completions of GSM8K, some of which take another way, where the same numbers pay .76.
 
     Source: the calculator annotations are those of GSM8K (Cobbe et al. 2021, arXiv:2110.14168).
     """
 
     format: Format = field(default_factory=Format)
     expected: str | None = None
-    """Info column with a list of equations; only these are correct, each of them once, also with units and spaces."""
+    """Template of the row: the only equations that are correct, each of them once. Those in calculator annotations if
+    the text has any (``"{{ answer }}"`` of GSM8K), else all between numbers (``"{{ equations }}"``, a list)."""
+    match: Literal["equation", "result"] = "equation"
+    """What makes an equation one of those: the same numbers, in any order of a sum or a product, with or without units
+    and spaces; or the same result."""
 
     cases: ClassVar[tuple[Case, ...]] = (
         Case("48 / 2 = <<48/2=24>>24 in May\n48 + 24 = <<48+24=72>>72", 1.0, "two annotations, both correct"),
@@ -53,14 +61,21 @@ class EquationSteps(Verifier):
         Case("2 + 2 = 4 and 3 + 3 = 7", 0.0, "one of two equations in the line is wrong"),
         Case("So x + 3 = 7", 0.0, "no equation between numbers, so no step"),
         Case("3+4=7\n3+4=7", 0.5, "an expected equation counts once",
-             info={"todo": ["3+4=7"]}, options={"expected": "todo"}),
+             info={"todo": ["3+4=7"]}, options={"expected": "{{ todo }}"}),
+        Case("4 + 3 = <<4+3=7>>7\n7*1=7\n1+1=2", 1 / 3, "only 3+4=7 is expected, in any order",
+             info={"solution": "So <<3+4=7>>7 eggs"}, options={"expected": "{{ solution }}"}),
+        Case("5+2=7\n2+5=7\n6*2=12", 2 / 3, "two different results are expected",
+             info={"solution": "<<3+4=7>>7, <<7+5=12>>12"}, options={"expected": "{{ solution }}", "match": "result"}),
     )  # fmt: skip
 
+    def __post_init__(self) -> None:
+        if self.expected is not None and not self._expected and not _ANNOTATION.search(self.expected):
+            raise UsageError(f'expected: {_short(self.expected)} has no equation; name a column: "{{{{ equations }}}}"')
+
     def __call__(self, example: Example, completion: Completion) -> Score:
-        problem = self.problem(example)
-        if problem:
-            return Score(None, "not_applicable", explanation=problem)
-        unused = list(map(_expected, example.info[self.expected])) if self.expected else None
+        if self.expected is not None and not self._expected:
+            return LEFT_OUT
+        unused = None if self.expected is None else list(self._expected)
         text, start, end, offset = reasoning(self.format, completion)
         steps: list[StepScore] = []
         read = 0
@@ -71,7 +86,7 @@ class EquationSteps(Verifier):
             step_equations = _in_annotation(text, first, last) if annotated else _in_line(text, first, last)
             if not step_equations:
                 continue
-            correct = [_is_correct(text[e.start : e.end], e, unused) for e in step_equations]
+            correct = [self._is_correct(text[e.start : e.end], e, unused) for e in step_equations]
             why = "correct" if all(correct) else _first_fault(step_equations, correct)
             steps.append(StepScore(max(first - offset, 0), last - offset, float(all(correct)), why))
             if len(steps) > MAX_STEPS:
@@ -81,13 +96,29 @@ class EquationSteps(Verifier):
         total = sum(step.value for step in steps)
         return Score(total / len(steps), explanation=f"{total:g} of {len(steps)} steps correct", steps=tuple(steps))
 
-    def problem(self, example: Example) -> str | None:
-        if self.expected is None:
-            return None
-        expected = example.info.get(self.expected)
-        if not isinstance(expected, list | tuple) or not all(isinstance(equation, str) for equation in expected):
-            return f"info column {self.expected!r} must be a list of equations, not {_short(expected)}"
-        return None
+    @cached_property
+    def written(self) -> tuple[str, ...]:
+        """The expected equations."""
+        text = self.expected or ""
+        return tuple(text[equation.start : equation.end] for equation in _listed(text))
+
+    @cached_property
+    def _expected(self) -> tuple[object, ...]:
+        text = self.expected or ""
+        return tuple(self._key(text[equation.start : equation.end], equation) for equation in _listed(text))
+
+    def _key(self, written: str, equation: Equation) -> object:
+        """What two equations have in common that count as one."""
+        return equation.value if self.match == "result" else equation.plain or _plain(written)
+
+    def _is_correct(self, written: str, equation: Equation, unused: list[object] | None) -> bool:
+        if unused is None or (self.match == "result" and not equation.correct):
+            return equation.correct
+        key = self._key(written, equation)
+        if key not in unused:
+            return False
+        unused.remove(key)
+        return True
 
 
 @verifier("labelled_steps")
@@ -181,20 +212,12 @@ def _shift(step_equations: list[Equation], by: int) -> list[Equation]:
     return [replace(e, start=e.start + by, end=e.end + by) for e in step_equations]
 
 
-def _is_correct(written: str, equation: Equation, unused: list[str] | None) -> bool:
-    if unused is None:
-        return equation.correct
-    plain = equation.plain or _plain(written)
-    if plain not in unused:
-        return False
-    unused.remove(plain)
-    return True
-
-
-def _expected(text: str) -> str:
-    """An equation of the data as those of a text are compared with it: ``3*4=12`` is also ``3 * $4 = $12``."""
-    found = equations(text)
-    return found[0].plain if len(found) == 1 and found[0].plain else _plain(text)
+def _listed(text: str) -> list[Equation]:
+    """The equations of a solution: those in its annotations if it has any, else all."""
+    annotations = list(_ANNOTATION.finditer(text))
+    if not annotations:
+        return equations(text)
+    return [equation for match in annotations for equation in _in_annotation(text, *match.span())]
 
 
 def _first_fault(step_equations: list[Equation], correct: list[bool]) -> str:

@@ -151,9 +151,8 @@ def gold_reasoning(task: Task, example: Example, gold: str) -> str:
     response in the task's tags, what stands in the reasoning block.
     """
     for verifier in judging(task.verifier, example):
-        column = option(verifier, "expected")
-        if isinstance(column, str) and isinstance(example.info.get(column), list | tuple):
-            return "\n".join(map(str, example.info[column]))
+        if equations := option(verifier, "written"):  # of equation_steps
+            return "\n".join(equations)
     tag = task.format.reasoning
     if (response := _tagged_response(task, example, gold)) is not None:
         block = re.search(f"<{tag}>(.*?)</{tag}>", response, re.DOTALL) if tag else None

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import UnionType
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args
 
 from grpo_env.core import BatchVerifier, Completion, Example, Format, Group, GroupVerifier, Score, Verifier
 from grpo_env.errors import UsageError
 
 from .prompt import render
 from .row_rules import is_template
-from .validation import build_verifier, check_names, validated_options
+from .validation import build_verifier, check_names, type_of_option, validated_options
 from .yaml_file import parse_yaml
 
 MAX_KEPT = 256  # verifiers with different options
@@ -93,7 +93,7 @@ class RowOptions(Verifier):
         return self._made[texts]
 
     def _read(self, name: str, text: str) -> Any:
-        kind = get_type_hints(self.cls).get(name)
+        kind = type_of_option(self.cls, name)
         members = get_args(kind) if isinstance(kind, UnionType) else (kind,)
         return text if str in members else parse_yaml(text, self._where(name))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
 from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -57,19 +58,29 @@ def validated_options(
     cls: type[Verifier], options: Mapping[str, Any], source: str, at: Sequence[str]
 ) -> dict[str, Any]:
     """The values of known options by the types of their fields. Raises ``UsageError`` as ``build_verifier`` does."""
-    hints = get_type_hints(cls)
     values: dict[str, Any] = {}
     for key, value in options.items():
         if key == "parts":
             values[key] = value
             continue
         try:
-            values[key] = TypeAdapter(hints[key]).validate_python(value)
+            values[key] = _adapter(cls, key).validate_python(value)
         except ValidationError as error:
-            raise _usage_error(error, value, hints[key], source, [*at, key]) from error
+            raise _usage_error(error, value, type_of_option(cls, key), source, [*at, key]) from error
         if isinstance(value, float) and math.isnan(value):
             raise UsageError(f"{source}: {'.'.join([*at, key])}: nan is not a value")
     return values
+
+
+@cache
+def type_of_option(cls: type[Verifier], name: str) -> Any:
+    """The type of a field, ``None`` if there is none; slow to find out, and options of rows are read for every row."""
+    return get_type_hints(cls).get(name)
+
+
+@cache
+def _adapter(cls: type[Verifier], name: str) -> TypeAdapter[Any]:
+    return TypeAdapter(type_of_option(cls, name))
 
 
 def _usage_error(error: ValidationError, data: Any, model: Any, source: str, at: Sequence[str] = ()) -> UsageError:

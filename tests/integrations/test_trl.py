@@ -111,7 +111,7 @@ PLAIN = {
     "verifiers": {
         "accuracy": {"weight": {"linear": {"from": 1.0, "to": 3.0, "steps": 4}}},
         "form": {"use": "strict_format", "weight": 1.0},
-        "steps": {"use": "equation_steps", "expected": "equations", "weight": 0.5, "process": 1.0},
+        "steps": {"use": "equation_steps", "expected": "{{ equations }}", "weight": 0.5, "process": 1.0},
     },
     "metric": "accuracy",
 }

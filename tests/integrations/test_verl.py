@@ -57,7 +57,7 @@ def write_task(folder, **verifiers):
 
 
 def test_plain_gold_answers_with_extra_info(tmp_path):
-    file = write_task(tmp_path, steps={"use": "equation_steps", "expected": "equations"})
+    file = write_task(tmp_path, steps={"use": "equation_steps", "expected": "{{ equations }}"})
     text = "<think>1+1=2</think><answer>2</answer>"
     score = adapter.compute_score("any", text, 2, {"equations": ["1+1=2"]}, task=file)
     assert score == {"score": 2.0, "acc": 1.0, "parts/accuracy": 1.0, "parts/steps": 1.0}

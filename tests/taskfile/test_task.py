@@ -821,6 +821,6 @@ def test_a_process_weight_of_0_watches_a_rule_without_rewarding_it():
     assert weights["equations"] == (0.0, 0.0)
     assert weights["accuracy"] == (1.0, 1.0)
     shown = describe(load_task("arithmetic", {key: 0, "verifiers.soft_format": {}}), "eval")
-    assert "  equations: {weight: 0.0, use: equation_steps, process: 0.0, expected: equations}" in shown
+    assert "  equations: {weight: 0.0, use: equation_steps, process: 0.0, expected: {{ equations }}}" in shown
     assert "  soft_format: {weight: 1.0}" in shown
     assert "  tag_count: {weight: 0.0}" in shown

@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grpo_env.core import Completion, Example, Format
+from grpo_env.core import Completion, Example, Format, is_left_out
 from grpo_env.errors import UsageError
 from grpo_env.verifiers.arithmetic import MAX_DEPTH, MAX_DIGITS, MAX_TOKENS, equations
+from grpo_env.verifiers.compose import WeightedSum
+from grpo_env.verifiers.parts import Part
 from grpo_env.verifiers.process import MAX_CHARACTERS, MAX_STEPS, EquationSteps, LabelledSteps
 
 TEXT = "<think>\nfirst\n\n  second \n</think>\n<answer>\n5\n</answer>"
@@ -66,7 +68,6 @@ def test_missing_columns_are_problems_of_the_example() -> None:
     assert LabelledSteps("labels").problem(Example("x", info={"labels": [1, 2]})) is None
     assert "'labels'" in str(LabelledSteps("labels").problem(Example("x", info={"labels": "1, 2"})))
     assert EquationSteps().problem(Example("x")) is None
-    assert "'equations'" in str(EquationSteps(expected="equations").problem(Example("x")))
 
 
 @pytest.mark.parametrize("info", [{}, {"labels": None}])
@@ -79,8 +80,61 @@ def test_a_row_without_labels_is_unscored_and_no_problem_of_the_data(info: dict[
     assert score.explanation == "the row has no labels in the column 'labels'"
 
 
-def test_a_missing_column_of_expected_equations_is_unscored() -> None:
-    assert EquationSteps(expected="equations")(Example("x"), Completion("1+1=2")).status == "not_applicable"
+GSM8K = """Natalia sold 48/2 = <<48/2=24>>24 clips in May.
+Natalia sold 48+24 = <<48+24=72>>72 clips altogether in April and May.
+#### 72"""
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "by_result"),
+    [
+        ("48/2 = <<48/2=24>>24\n48+24 = <<48+24=72>>72", [1, 1], [1, 1]),
+        ("She sold 24 + 48 = 72 clips.", [1], [1]),  # the numbers of a sum in any order
+        ("72 = 24 + 48", [0], [1]),
+        ("48/2.0=24.00", [1], [1]),
+        ("48*1/2=24\n3*24=72", [0, 0], [1, 1]),  # another way
+        ("48/2=24\n48/2=24", [1, 0], [1, 0]),
+        ("24=24*1\n20+4=24\n70+2=72", [0, 0, 0], [1, 0, 1]),  # a result is paid once
+        ("48/2=20\n48+24=70", [0, 0], [0, 0]),
+        ("2/48=24", [0], [0]),
+        ("1+1=2\n2+2=4", [0, 0], [0, 0]),
+    ],
+)
+def test_the_equations_of_a_solution_are_expected(text: str, values: list[float], by_result: list[float]) -> None:
+    for match, expected in (("equation", values), ("result", by_result)):
+        score = EquationSteps(expected=GSM8K, match=match)(Example("x"), Completion(text))  # type: ignore[arg-type]
+        assert [step.value for step in score.steps] == expected
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        "3+4=7\n7-2=5",
+        "['3+4=7', '7-2=5']",
+        "First 3 + 4 = 7 eggs, then 7 - 2 = 5.",
+        "<<3+4=7>> <<7-2=5>> 1+1=2",
+    ],
+)
+def test_what_is_expected_is_a_text_or_a_list(expected: str) -> None:
+    score = EquationSteps(expected=expected)(Example("x"), Completion("7-2=5\n1+1=2\n3+4=7"))
+    assert [step.value for step in score.steps] == [1.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("expected", ["equations", "", "#### 72", "x = 5"])
+def test_a_text_without_equations_is_a_usage_error(expected: str) -> None:
+    with pytest.raises(UsageError, match="has no equation; name a column"):
+        EquationSteps(expected=expected)
+
+
+def test_a_row_whose_annotations_have_no_calculation_is_left_out() -> None:
+    """As 105 of GSM8K's 8,792 rows, which are solved by algebra: ``Let x = <<5=5>>5``."""
+    verifier = EquationSteps(expected="3 * x = 15\nx = <<5=5>>5")
+    assert verifier.problem(Example("x")) is None
+    whole = WeightedSum((Part("equations", verifier, process=1.0), Part("labels", LabelledSteps("labels"))))
+    score = whole(Example("x", info={"labels": [1]}), Completion("1+1=2"))
+    assert score.value == 1.0
+    assert score.part("equations").value is None
+    assert is_left_out(score.part("equations"))
 
 
 def test_steps_are_within_the_text_of_the_model() -> None:

@@ -30,9 +30,9 @@ def test_equation_steps() -> None:
 
 def check_equation_steps(row: dict[str, Any]) -> None:
     expected = row.get("expected")
-    verifier = find("equation_steps")(expected="steps" if expected else None)
+    verifier = find("equation_steps")(expected=str(expected) if expected else None)
     completion = Completion(row["completion"], prefill=row.get("prefill", ""))
-    score = verifier(Example("x", info={"steps": expected}), completion)
+    score = verifier(Example("x"), completion)
     steps = [[row["completion"][step.start : step.end], step.value] for step in score.steps]
     assert steps == row["steps"], f"{row['why']}: {score}"
     assert score.status == ("scored" if steps else "no_answer")
