@@ -62,6 +62,7 @@ BUILT_IN: dict[str, str] = {
     "process_reward_model": "grpo_env.verifiers.models:ProcessRewardModel",
     "reward_model": "grpo_env.verifiers.models:RewardModel",
     "llm_judge": "grpo_env.verifiers.llm_judge:LLMJudge",
+    "llm_ranking": "grpo_env.verifiers.llm_ranking:LLMRanking",
     "python_tests": "grpo_env.verifiers.python_tests:PythonTests",
     "weighted_sum": "grpo_env.verifiers.compose:WeightedSum",
     "any_of": "grpo_env.verifiers.compose:AnyOf",

@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import math
 import unicodedata
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from grpo_env.core import BatchVerifier, Completion, Example, Format, Score
+from grpo_env.core import BatchVerifier, Completion, Example, Format, Score, Verifier
 from grpo_env.endpoint import Endpoint, Failure, Reply, ask, check_address, usable_key
-from grpo_env.errors import UsageError
+from grpo_env.errors import UsageError, nearest
 from grpo_env.registry import SAFE, is_safe_mode, verifier
 
 from .answers.extract import final_answer
 from .blocks import passage, whole_turn
-from .llm_judge_prompt import Question, equality_question, read_grade, read_verdict, reasons, reminder, rubric_question
+from .llm_judge_prompt import (
+    PLACES,
+    Question,
+    equality_question,
+    own_question,
+    places,
+    read_grade,
+    read_verdict,
+    reasons,
+    reminder,
+    rubric_question,
+)
 from .replies import ReplyCache, request_key
 
 LONGEST_ANSWER = 1_000
@@ -24,41 +36,22 @@ PARAMETERS = {"temperature": 0, "max_tokens": 1024}
 MAX_SHOWN = 300  # characters of an answer and of the judge's reasoning that a score keeps
 
 
-@verifier("llm_judge")
+class Verdict(NamedTuple):
+    """The fields of a score that the judge determines."""
+
+    value: Any  # ``None`` without a verdict
+    status: Literal["scored", "error"]
+    explanation: str
+
+
 @dataclass(frozen=True)
-class LLMJudge(BatchVerifier):
-    """1 if a language model finds the answer equal to the gold answer, else 0; or its grade by a ``rubric``, 0 to 1.
-
-    *Equality*: the judge sees the question (the last user message), the gold answer and the completion's final answer,
-    extracted as by ``accuracy``; it does not see the reasoning, unless ``text: completion``. A missing or denied answer
-    scores 0 without a request. *Rubric*: the judge sees the question, the gold answer (if there is one) and the whole
-    completion, and grades it within ``scale``; the value is (grade - low) / (high - low). If the prompt is unknown the
-    completion is unscored (``not_applicable``), unless ``without_prompt`` is set.
-
-    A text longer than ``max_chars`` scores 0 (``over_limit``). If a reply has no verdict the judge is asked once more;
-    if that fails too, or there is no reply, the completion is unscored (``error``), never 0. Equal requests are sent
-    once.
-
-    The texts are sent as JSON data in which control tokens and delimiters are escaped, and the verdict must be in the
-    last line of the reply, after a code that the texts cannot contain. This prevents forged verdicts, but it does not
-    prevent a text from persuading the judge: prefer ``accuracy`` where it applies, and monitor how well the two agree.
-
-    Source: OpenAI's simple-evals, whose equality judge counts a reply that is neither yes nor no as wrong, and X-R1,
-    which asks a judge if a gold answer cannot be parsed. Both insert the answer into the prompt as it is. Zhao et al.
-    2025 (arXiv:2507.08794) show that a colon or an opening phrase in place of an answer convinces many judges; here an
-    answer of punctuation only counts as missing.
-    """
+class Judge(Verifier):
+    """The base of verifiers that ask a language model: the options of its endpoint, and the way to its verdicts."""
 
     base_url: str
     """The endpoint's base URL, e.g. ``http://localhost:8000/v1``; ``/chat/completions`` is appended."""
     model: str
     """The model's name at the endpoint."""
-    rubric: str | None = None
-    """The grading criteria; without a rubric the judge compares the final answer with the gold answer."""
-    scale: tuple[float, float] = (0.0, 10.0)
-    """The worst and the best grade of the rubric."""
-    text: Literal["answer", "reasoning", "completion"] | None = None
-    """What the judge sees of a completion: by default the ``answer``, with a rubric the whole ``completion``."""
     max_chars: int | None = None
     """The maximum length of the text in characters; by default 1,000 for an answer, 20,000 for a completion."""
     without_prompt: bool = False
@@ -79,17 +72,10 @@ class LLMJudge(BatchVerifier):
     """A file that caches replies; processes and runs may share it."""
     format: Format = field(default_factory=Format)
 
-    in_process: ClassVar[bool] = False
-
     def __post_init__(self) -> None:
         check_address(self.base_url, "name the key's environment variable in api_key_env")
         if self.api_key_env is not None and is_safe_mode():
             raise UsageError(f"api_key_env: {SAFE}=1 refuses to send secrets to an address that a task file names")
-        if self.rubric is not None and not self.rubric.strip():
-            raise UsageError("rubric: the text is empty; omit it to compare with the gold answer")
-        low, high = self.scale
-        if not (math.isfinite(low) and math.isfinite(high) and low < high):
-            raise UsageError(f"scale: expected [worst, best] with worst < best, got {[low, high]}")
         if taken := {"model", "messages", "stream", "n"} & (self.parameters or {}).keys():
             raise UsageError(f"parameters: {min(taken)!r} cannot be set here")
         for name, value, least in (("concurrency", self.concurrency, 1), ("retries", self.retries, 0)):
@@ -103,67 +89,22 @@ class LLMJudge(BatchVerifier):
     def needs_prompt(self) -> bool:
         return not self.without_prompt
 
-    def problem(self, example: Example) -> str | None:
-        if self.rubric is None and not (example.answer or "").strip():
-            return "llm_judge needs a gold answer or a rubric"
-        return None
+    @abstractmethod
+    def read(self, question: Question, reply: Reply) -> Any:
+        """The verdict in a whole reply, or ``None``."""
 
-    def batch(self, pairs: Sequence[tuple[Example, Completion]]) -> list[Score]:
-        drafts = [self._draft(example, completion) for example, completion in pairs]
-        verdicts = self._verdicts([draft.question for draft in drafts if draft.question])
-        return [
-            draft.score if draft.question is None else replace(draft.score, **verdicts[draft.question.hash]._asdict())
-            for draft in drafts
-        ]
-
-    def _draft(self, example: Example, completion: Completion) -> _Draft:
-        if problem := self.problem(example):
-            return _Draft(Score(None, "not_applicable", explanation=problem))
+    def asked(self, example: Example) -> tuple[dict[str, str], Score | None]:
+        """The question and the gold answer, where known; and the score if the question should be known, and is not."""
         question = None if self.without_prompt else _last_user_message(example)
-        if question is None and not self.without_prompt:
+        if self.needs_prompt and question is None:
             why = "the example has no prompt to send to the judge; set without_prompt=true to omit it"
-            return _Draft(Score(None, "not_applicable", gold=example.answer, explanation=why))
-        is_answer = self._seen == "answer"
-        text = self._final_answer(example, completion) if is_answer else self._completion(example, completion)
-        if isinstance(text, Score):
-            return _Draft(text)
-        score = Score(0.0, answer=text[:MAX_SHOWN] if is_answer else None, gold=example.answer)
-        limit = self.max_chars or (LONGEST_ANSWER if is_answer else LONGEST_COMPLETION)
-        if len(text) > limit:
-            why = f"{len(text)} characters, of at most {limit}"
-            return _Draft(replace(score, status="over_limit", explanation=why))
+            return {}, Score(None, "not_applicable", gold=example.answer, explanation=why)
         optional = {"question": question, "reference": example.answer}
-        texts = {key: value for key, value in optional.items() if value is not None}
-        if self.rubric is None:
-            return _Draft(score, equality_question({**texts, "answer": text}))
-        return _Draft(score, rubric_question(self.rubric, *self.scale, {**texts, "completion": text}))
+        return {key: value for key, value in optional.items() if value is not None}, None
 
-    def _final_answer(self, example: Example, completion: Completion) -> str | Score:
-        """The final answer, or the score of a completion without one."""
-        final = final_answer(self.format, completion)
-        if final.denied:
-            return Score(0.0, gold=example.answer, explanation="the answer is denied")
-        text = ", ".join(final.answers)
-        if _is_blank(text):
-            why = final.reason or "the answer is nothing but punctuation"
-            return Score(0.0, "no_answer", gold=example.answer, explanation=why)
-        return text
-
-    def _completion(self, example: Example, completion: Completion) -> str | Score:
-        """The whole completion or its reasoning, or the score of one without."""
-        whole = self._seen == "completion"
-        text = whole_turn(self.format, completion)[0] if whole else passage("reasoning", self.format, completion) or ""
-        if _is_blank(text):
-            return Score(0.0, "no_answer", gold=example.answer, explanation=f"the {self._seen} is empty")
-        return text
-
-    @property
-    def _seen(self) -> Literal["answer", "reasoning", "completion"]:
-        return self.text or ("answer" if self.rubric is None else "completion")
-
-    def _verdicts(self, questions: Sequence[Question]) -> dict[str, _Verdict]:
+    def verdicts(self, questions: Sequence[Question]) -> dict[str, Verdict]:
         """The judge's verdicts, by the hash of the question."""
-        verdicts: dict[str, _Verdict] = {}
+        verdicts: dict[str, Verdict] = {}
         unique = list({question.hash: question for question in questions}.values())
         silent: list[tuple[Question, Reply]] = []  # without a verdict
         for question, reply in zip(unique, self._replies(unique), strict=True):
@@ -177,20 +118,15 @@ class LLMJudge(BatchVerifier):
                 ReplyCache(self.cache).put(request_key(self._body(first[0])), first[1])
         return verdicts
 
-    def _read(self, question: Question, reply: Reply | Failure) -> _Verdict:
+    def _read(self, question: Question, reply: Reply | Failure) -> Verdict:
         if isinstance(reply, Failure):
-            return _Verdict(None, "error", reply.reason)
-        low, high = self.scale
-        value: float | None = None
-        if reply.whole and self.rubric is None:
-            value = read_verdict(reply.text, question.mark)
-        elif reply.whole and (grade := read_grade(reply.text, question.mark, low, high)) is not None:
-            value = (grade - low) / (high - low)
+            return Verdict(None, "error", reply.reason)
+        value = self.read(question, reply) if reply.whole else None
         if value is None:
             truncated = "" if reply.whole else ", truncated at its token limit"
-            return _Verdict(None, "error", f"the judge's reply has no verdict{truncated}: {reply.text[-MAX_SHOWN:]!r}")
+            return Verdict(None, "error", f"the judge's reply has no verdict{truncated}: {reply.text[-MAX_SHOWN:]!r}")
         reasoning = reasons(reply.text, MAX_SHOWN)
-        return _Verdict(float(value), "scored", f"{self.model}: {reasoning}" if reasoning else self.model)
+        return Verdict(value, "scored", f"{self.model}: {reasoning}" if reasoning else self.model)
 
     def _replies(self, questions: Sequence[Question]) -> list[Reply | Failure]:
         """The judge's replies. Those with a verdict are kept in the cache; others may be better the next time."""
@@ -228,19 +164,144 @@ class LLMJudge(BatchVerifier):
         return Endpoint(self.base_url, key, self.timeout, self.retries, self.concurrency, self.requests_per_minute)
 
 
+@verifier("llm_judge")
+@dataclass(frozen=True)
+class LLMJudge(Judge, BatchVerifier):
+    """1 if a language model finds the answer equal to the gold answer, else 0; or its grade by a ``rubric``, 0 to 1.
+
+    *Equality*: the judge sees the question (the last user message), the gold answer and the completion's final answer,
+    extracted as by ``accuracy``; it does not see the reasoning, unless ``text: completion``. A missing or denied answer
+    scores 0 without a request. *Rubric*: the judge sees the question, the gold answer (if there is one) and the whole
+    completion, and grades it within ``scale``; the value is (grade - low) / (high - low). If the prompt is unknown the
+    completion is unscored (``not_applicable``), unless ``without_prompt`` is set.
+
+    A text longer than ``max_chars`` scores 0 (``over_limit``). If a reply has no verdict the judge is asked once more;
+    if that fails too, or there is no reply, the completion is unscored (``error``), never 0. Equal requests are sent
+    once.
+
+    The texts are sent as JSON data in which control tokens and delimiters are escaped, and the verdict must be in the
+    last line of the reply, after a code that the texts cannot contain. This prevents forged verdicts, but it does not
+    prevent a text from persuading the judge: prefer ``accuracy`` where it applies, and monitor how well the two agree.
+    With a ``template`` of your own, as for a model that was trained on one, the last line is ``Yes``, ``**Verdict:**
+    no`` or a grade, without a code: a judge that repeats a text may give the text's verdict.
+
+    Source: OpenAI's simple-evals, whose equality judge counts a reply that is neither yes nor no as wrong, and X-R1,
+    which asks a judge if a gold answer cannot be parsed. Both insert the answer into the prompt as it is. Zhao et al.
+    2025 (arXiv:2507.08794) show that a colon or an opening phrase in place of an answer convinces many judges; here an
+    answer of punctuation only counts as missing.
+    """
+
+    rubric: str | None = None
+    """The grading criteria; without a rubric the judge compares the final answer with the gold answer."""
+    scale: tuple[float, float] = (0.0, 10.0)
+    """The worst and the best grade of the rubric."""
+    text: Literal["answer", "reasoning", "completion"] | None = None
+    """What the judge sees of a completion: by default the ``answer``, with a rubric the whole ``completion``."""
+    template: str | None = None
+    """The whole message to the judge in your own words. ``{question}``, ``{reference}``, ``{rubric}`` and one of
+    ``{answer}``, ``{reasoning}`` and ``{completion}``, which says what the judge sees, stand for the texts."""
+
+    in_process: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.rubric is not None and not self.rubric.strip():
+            raise UsageError("rubric: the text is empty; omit it to compare with the gold answer")
+        low, high = self.scale
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise UsageError(f"scale: expected [worst, best] with worst < best, got {[low, high]}")
+        self._check_template()
+
+    def _check_template(self) -> None:
+        named = set(places(self.template or ""))
+        if self.template is None:
+            return
+        if unknown := sorted(named - set(PLACES)):
+            raise UsageError(f"template: {{{unknown[0]}}}: {nearest(unknown[0], PLACES)}; texts stand in single braces")
+        if len(named & {"answer", "reasoning", "completion"}) != 1 or self.text is not None:
+            raise UsageError("template: names one of {answer}, {reasoning} and {completion}, instead of 'text'")
+        if ("rubric" in named) != (self.rubric is not None):
+            raise UsageError("template: {rubric} stands for the text of 'rubric': give both or none")
+        if "question" in named and self.without_prompt:
+            raise UsageError("template: {question} is not known with without_prompt; leave it out")
+
+    @property
+    def needs_prompt(self) -> bool:
+        return not self.without_prompt and (self.template is None or "question" in places(self.template))
+
+    def problem(self, example: Example) -> str | None:
+        needed = self.rubric is None if self.template is None else "reference" in places(self.template)
+        if needed and not (example.answer or "").strip():
+            return "llm_judge needs a gold answer or a rubric"
+        return None
+
+    def batch(self, pairs: Sequence[tuple[Example, Completion]]) -> list[Score]:
+        drafts = [self._draft(example, completion) for example, completion in pairs]
+        verdicts = self.verdicts([draft.question for draft in drafts if draft.question])
+        return [
+            draft.score if draft.question is None else replace(draft.score, **verdicts[draft.question.hash]._asdict())
+            for draft in drafts
+        ]
+
+    def _draft(self, example: Example, completion: Completion) -> _Draft:
+        if problem := self.problem(example):
+            return _Draft(Score(None, "not_applicable", explanation=problem))
+        texts, unasked = self.asked(example)
+        if unasked is not None:
+            return _Draft(unasked)
+        is_answer = self._seen == "answer"
+        text = self._final_answer(example, completion) if is_answer else self._completion(example, completion)
+        if isinstance(text, Score):
+            return _Draft(text)
+        score = Score(0.0, answer=text[:MAX_SHOWN] if is_answer else None, gold=example.answer)
+        limit = self.max_chars or (LONGEST_ANSWER if is_answer else LONGEST_COMPLETION)
+        if len(text) > limit:
+            why = f"{len(text)} characters, of at most {limit}"
+            return _Draft(replace(score, status="over_limit", explanation=why))
+        if self.template is not None:
+            return _Draft(score, own_question(self.template, self.rubric, {**texts, self._seen: text}))
+        if self.rubric is None:
+            return _Draft(score, equality_question({**texts, "answer": text}))
+        return _Draft(score, rubric_question(self.rubric, *self.scale, {**texts, "completion": text}))
+
+    def _final_answer(self, example: Example, completion: Completion) -> str | Score:
+        """The final answer, or the score of a completion without one."""
+        final = final_answer(self.format, completion)
+        if final.denied:
+            return Score(0.0, gold=example.answer, explanation="the answer is denied")
+        text = ", ".join(final.answers)
+        if is_unreadable(text):
+            why = final.reason or "the answer is nothing but punctuation"
+            return Score(0.0, "no_answer", gold=example.answer, explanation=why)
+        return text
+
+    def _completion(self, example: Example, completion: Completion) -> str | Score:
+        """The whole completion or its reasoning, or the score of one without."""
+        whole = self._seen == "completion"
+        text = whole_turn(self.format, completion)[0] if whole else passage("reasoning", self.format, completion) or ""
+        if is_unreadable(text):
+            return Score(0.0, "no_answer", gold=example.answer, explanation=f"the {self._seen} is empty")
+        return text
+
+    @property
+    def _seen(self) -> Literal["answer", "reasoning", "completion"]:
+        if self.template is not None:
+            return next(name for name in ("answer", "reasoning", "completion") if name in places(self.template))
+        return self.text or ("answer" if self.rubric is None else "completion")
+
+    def read(self, question: Question, reply: Reply) -> float | None:
+        if self.rubric is None:
+            return read_verdict(reply.text, question.mark)
+        low, high = self.scale
+        grade = read_grade(reply.text, question.mark, low, high)
+        return None if grade is None else (grade - low) / (high - low)
+
+
 class _Draft(NamedTuple):
     """A final score, or one that lacks the judge's answer to a question."""
 
     score: Score
     question: Question | None = None
-
-
-class _Verdict(NamedTuple):
-    """The fields of a score that the judge determines."""
-
-    value: float | None
-    status: Literal["scored", "error"]
-    explanation: str
 
 
 def _last_user_message(example: Example) -> str | None:
@@ -250,5 +311,5 @@ def _last_user_message(example: Example) -> str | None:
     return next((message.content for message in reversed(example.prompt) if message.role == "user"), None)
 
 
-def _is_blank(text: str) -> bool:
+def is_unreadable(text: str) -> bool:
     return all(unicodedata.category(character)[0] in "PZC" for character in text)

@@ -18,6 +18,7 @@ WITHOUT_CASES = {
     "reward_model",
     "process_reward_model",
     "llm_judge",
+    "llm_ranking",
     "weighted_sum",
     "any_of",
     "all_of",
