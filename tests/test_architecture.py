@@ -220,6 +220,7 @@ def test_the_wheel_holds_one_top_level_name_with_weights_tasks_and_types(tmp_pat
         "grpo_env/tasks/arithmetic.yaml",
         "grpo_env/tasks/template.txt",
         "grpo_env/verifiers/template.txt",
+        "grpo_env/verifiers/template_steps.txt",
         "grpo_env/trainer/bundled/model.safetensors",
         "grpo_env/trainer/bundled/tokenizer.json",
         "grpo_env/trainer/bundled_tools/model.safetensors",

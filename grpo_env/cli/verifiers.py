@@ -55,6 +55,7 @@ def show_verifier(
 @verifiers_app.command("new")
 def new_verifier(
     name: Annotated[str, typer.Argument(help="Name of the verifier in task files, such as no_shouting.")],
+    steps: Annotated[bool, typer.Option("--steps", help="One that scores the steps of a completion.")] = False,
 ) -> None:
     """Write a Python file with a verifier to start from."""
     if not name.isidentifier() or not name.islower():
@@ -64,7 +65,8 @@ def new_verifier(
     if name in names():
         raise UsageError(f"verifier {name!r} already exists; choose another name")
     file = Path(f"{name}.py")
-    template = files("grpo_env.verifiers").joinpath("template.txt").read_text(encoding="utf-8")
+    source = "template_steps.txt" if steps else "template.txt"
+    template = files("grpo_env.verifiers").joinpath(source).read_text(encoding="utf-8")
     class_name = "".join(map(str.capitalize, name.split("_")))
     for placeholder, text in (("VERIFIER_NAME", name), ("CLASS_NAME", class_name), ("FILE_NAME", str(file))):
         template = template.replace(placeholder, text)

@@ -311,6 +311,21 @@ def test_a_new_verifier_can_be_checked_shown_and_used(tmp_path):
     assert (broken.returncode, "a wrong claim" in broken.stderr) == (1, True)
 
 
+def test_a_new_step_verifier_scores_lines(tmp_path):
+    assert grpo_env("verifiers", "new", "--steps", "short_lines", cwd=tmp_path).returncode == 0
+    path = tmp_path / "short_lines.py"
+    checked = process("verifiers", "check", "short_lines.py", cwd=tmp_path)
+    assert (checked.returncode, "short_lines: 3 cases" in checked.stderr) == (0, True), checked.stderr
+    (tmp_path / "rows.jsonl").write_text(json.dumps({"completion": "3+4=7\n\n7-2 is 5", "answer": "5"}) + "\n")
+    new = ["verifiers.short_lines={words: 2, process: 1}", "--verifiers", path, "--completion", "completion"]
+    scored = process("score", "gsm8k", tmp_path / "rows.jsonl", *new, "--answer", "answer")
+    (row,) = [json.loads(line) for line in scored.stdout.splitlines()]
+    assert row["parts"]["short_lines"]["value"] == 0.5, scored.stderr
+    assert [(step["start"], step["end"], step["value"]) for step in row["parts"]["short_lines"]["steps"]] == [
+        *((0, 6, 1.0), (7, 15, 0.0))
+    ]
+
+
 def test_verifiers_are_listed_and_shown():
     listed = grpo_env("verifiers")
     for name in ("accuracy", "strict_format", "any_of"):
