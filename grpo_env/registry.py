@@ -72,7 +72,7 @@ BUILT_IN: dict[str, str] = {
     "clip": "grpo_env.verifiers.compose:Clip",
 }
 # Those whose scores have steps. Of verifiers that are not built in, the scores tell.
-SCORE_STEPS = frozenset({"equation_steps", "labelled_steps", "process_reward_model", "tool_calls"})
+SCORE_STEPS = frozenset({"each_step", "equation_steps", "labelled_steps", "process_reward_model", "tool_calls"})
 
 _OF_FUNCTION = "grpo_env.verifiers.function:verifier_class"
 

@@ -44,10 +44,8 @@ def check_composition(task: Task, supervision: Supervision = "outcome", estimate
 
 def may_have_steps(verifier: Verifier) -> bool:
     """Whether a verifier's scores may have steps. Of verifiers that are not built in, only their scores tell."""
-    parts: Sequence[Part] | None = getattr(verifier, "parts", None)
-    if parts is not None:
-        return any(map(_may_score_steps, parts))
-    return may_score_steps(verifier.cls if isinstance(verifier, RowOptions) else type(verifier))
+    cls = verifier.cls if isinstance(verifier, RowOptions) else type(verifier)
+    return may_score_steps(cls) or any(map(_may_score_steps, getattr(verifier, "parts", ())))
 
 
 def _may_score_steps(part: Part) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +22,8 @@ from grpo_env.core import (
     Verifier,
 )
 from grpo_env.errors import UsageError
-from grpo_env.taskfile.task import make_verifier
+from grpo_env.taskfile.composition import check_composition
+from grpo_env.taskfile.task import make_task, make_verifier
 from grpo_env.verifiers.compose import WeightedSum
 from grpo_env.verifiers.each_step import MAX_CHARACTERS, EachStep
 from grpo_env.verifiers.parts import Part
@@ -169,7 +171,29 @@ def test_wrong_options(make: Any, message: str) -> None:
         make()
 
 
-def test_in_a_task_file(tmp_path: Any) -> None:
+def test_its_steps_count_in_a_task(tmp_path: Path) -> None:
+    spec = {
+        "version": 1,
+        "task": "x",
+        "dataset": {"path": "rows.jsonl"},
+        "prompt": {"user": "{{ question }}"},
+        "verifiers": {
+            "accuracy": {"weight": 2.0},
+            "each": {
+                "use": "each_step",
+                "process": 0.5,
+                "of": {"short": {"use": "pattern", "pattern": "..?", "read": "text"}},
+            },
+        },
+        "metric": "accuracy",
+    }
+    task = make_task(spec, "x.yaml", tmp_path)
+    check_composition(task, "process")
+    text = "ab\nabc\n4"
+    assert steps(task.score(text, answer="4"), text) == [("ab", 0.5), ("abc", 0.0), ("4", 0.5), (text, 2.0)]
+
+
+def test_in_a_task_file() -> None:
     options = {"segments": "sentence", "of": {"rule": {"use": "pattern", "pattern": ".*[0-9].*", "read": "text"}}}
     verifier = make_verifier("each_step", options, "x.yaml", Format())
     assert verifier(EXAMPLE, Completion("Add 3. Then stop.")).value == 0.5
