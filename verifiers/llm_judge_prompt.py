@@ -76,14 +76,14 @@ _LONGEST_ECHO = 2000
 class Question(NamedTuple):
     """A chat for the judge, a hash of its texts, and the allowed last lines of a reply.
 
-    ``mark`` is the code before the verdict, empty where none is asked for, and ``count`` the verdict's numbers.
+    ``mark`` is the code before the verdict, empty where none is asked for, and ``numbers`` how many a verdict has.
     """
 
     messages: list[dict[str, str]]
     hash: str
     lines: str
     mark: str
-    count: int = 1
+    numbers: int = 1
 
 
 def equality_question(texts: Mapping[str, str]) -> Question:
@@ -102,7 +102,7 @@ def ranking_question(rubric: str, texts: Mapping[str, str], replies: Sequence[st
     numbered = {str(number): reply for number, reply in enumerate(replies, 1)}
     lines = f"`SCORES {{mark}}: x, ...`, with {len(replies)} numbers from 0 to 1, in the order of the replies"
     question = _question(_RANKING.format(rubric=_sendable(rubric)), {**texts, **numbered}, lines)
-    return question._replace(count=len(replies))
+    return question._replace(numbers=len(replies))
 
 
 def places(template: str) -> list[str]:

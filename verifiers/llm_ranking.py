@@ -97,4 +97,4 @@ class LLMRanking(Judge, GroupVerifier):
         return None
 
     def read(self, question: Question, reply: Reply) -> tuple[float, ...] | None:
-        return read_scores(reply.text, question.mark, question.count)
+        return read_scores(reply.text, question.mark, question.numbers)
