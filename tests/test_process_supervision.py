@@ -63,7 +63,8 @@ def test_unlabelled_modes_reward_no_rule_for_steps(study: ModuleType, tmp_path: 
     """What is left of the reward of steps are the reward model, and accuracy and format as the last step."""
     for mode, what in study.UNLABELLED.items():
         verifiers = load_task("arithmetic", study.overrides(study.Cell("unlabelled", mode, 0), tmp_path)).spec.verifiers
-        steps = {name for name, verifier in verifiers.items() if verifier.process}
+        weights = {name: part.weight if part.process is None else part.process for name, part in verifiers.items()}
+        steps = {name for name, weight in weights.items() if weight}
         if mode.startswith("PRM alone"):
             assert steps == {"prm"}
             assert {name for name, verifier in verifiers.items() if verifier.weight} <= {"prm", "equations"}

@@ -81,8 +81,8 @@ def credited(supervision: str, credit: str) -> Mode:
 RETURNS = {f"{supervision}, return": credited(supervision, "return") for supervision in ("process", "both")}
 
 # Only steps are rewarded, as by a process reward model, without the outcome. Only ``expected`` uses the problem's data.
-ANY = {"verifiers.equations": {"use": "equation_steps", "process": 1.0}}
-NO_OUTCOME = {"verifiers.accuracy": {"weight": 1.0}, "verifiers.strict_format": {"weight": 0.2, "newlines": "required"}}
+ANY = {"verifiers.equations": {"use": "equation_steps", "weight": 0.0, "process": 1.0}}
+NO_OUTCOME = {"verifiers.accuracy.process": 0.0, "verifiers.strict_format.process": 0.0}
 PROCESS = {"supervision": "process"}
 PADDING = {
     "any": Mode(PROCESS, {**ANY, **NO_OUTCOME}),
@@ -99,7 +99,7 @@ VALUES = {"supervision": "process", "step_values.rollouts": 4}
 WATCHED = {"supervision": "process", "reward_model.rule": "verdict"}
 RETRAINED = {**WATCHED, "reward_model.every": 5, "reward_model.peak_learning_rate": 5e-4}
 NO_RULE = {"verifiers.equations.process": 0.0, "verifiers.verdict": {"use": "own_verdict", "weight": 0.0}}
-PRM = {"use": "process_reward_model", "segments": "line", "process": 1.0}
+PRM = {"use": "process_reward_model", "segments": "line", "weight": 0.0, "process": 1.0}
 # Nothing but the reward model is rewarded, so that the run can only learn what it pays.
 ALONE = {
     **NO_RULE,
