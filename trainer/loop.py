@@ -19,7 +19,7 @@ from .config import TrainConfig, check_effects, with_located_code
 from .extensions.step_sampler import StepSampler
 from .extensions.step_values import step_values
 from .run.checkpoint import RunFolder
-from .run.folder import MODEL, uninterrupted
+from .run.folder import MODEL, RunFiles, check_new, is_first_process, read_config, uninterrupted
 from .run.held_out import evaluate_if_due
 from .run.recorder import Recorder
 from .run.reward_model import update_reward_model
@@ -49,9 +49,14 @@ def train(task: Task | Mixture | str, *, run_dir: str | Path | None = None, **se
     TrainConfig.from_mapping(defaults, f"{mixture.source}: train")
     config = TrainConfig.from_mapping(with_located_code(settings, Path.cwd()), defaults=defaults)
     check_effects(settings, config)
+    path = Path(run_dir) if run_dir else None
+    if path is not None and is_first_process():  # before servers get weights
+        check_new(path)
     run = Run.load(mixture, config)
     with closing(run.engine):
-        return learn(run, Recorder.create(run, Path(run_dir) if run_dir else None), start=0)
+        recorder = Recorder.create(run, path)
+        with recorder.folder.locked():
+            return learn(run, recorder, start=0)
 
 
 def resume(run_dir: str | Path, *, steps: int | str | None = None) -> Result:
@@ -63,17 +68,25 @@ def resume(run_dir: str | Path, *, steps: int | str | None = None) -> Result:
             as ``model-STEPS``.
 
     Raises:
-        UsageError: a folder that is not a run, a finished run without ``steps``, too few steps.
+        UsageError: a folder that is not a run, or that another process trains; a finished run without ``steps``, too
+            few steps.
         RunError: as ``train`` does.
     """
-    folder, mixture, config = RunFolder.reopen(Path(run_dir))
+    path = Path(run_dir)
+    read_config(path)
+    with RunFiles(path, is_first_process()).locked():  # before the run is read, and servers get weights
+        return _resume(path, steps)
+
+
+def _resume(path: Path, steps: int | str | None) -> Result:
+    folder, mixture, config = RunFolder.reopen(path)
     earlier_steps = config.steps
     if steps is not None:
         config = config.model_copy(update={"steps": folder.more_steps(config.steps, steps)})
     elif (folder.path / MODEL).exists():
         raise UsageError(
-            f"{run_dir}: this run is finished; to go on with it: "
-            f"grpo_env train --resume {run_dir} steps=+{config.steps or 1}"
+            f"{path}: this run is finished; to go on with it: "
+            f"grpo_env train --resume {path} steps=+{config.steps or 1}"
         )
     run = Run.load(mixture, config)
     with closing(run.engine):

@@ -159,19 +159,11 @@ class ResumableOutput:
         while True:
             with ExitStack() as files:
                 self._files = [files.enter_context(path.open("ab")) for path in paths]
-                self._lock()
+                lock(self._files[0], f"{self.out}: another process is writing it")
                 if all(map(_is_open, paths, self._files)):
                     opened.push(files.pop_all())
                     return
             self._refuse_to_overwrite()  # a run finished in the meantime: what was opened is now its output
-
-    def _lock(self) -> None:
-        import fcntl  # only on POSIX, and training imports this module too
-
-        try:
-            fcntl.flock(self._files[0], fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise UsageError(f"{self.out}: another process is writing it") from error
 
     def _earlier_work(self) -> tuple[int, int]:
         """Bytes of rows and rejects that an interrupted run has finished."""
@@ -220,6 +212,16 @@ class ResumableOutput:
             yield
         except OSError as error:
             raise RunError(f"{self.out}: cannot be written ({error.strerror or error})") from error
+
+
+def lock(file: IO[bytes], refusal: str) -> None:
+    """Lock an open file until it is closed or the process ends. Raises ``UsageError`` if another process has it."""
+    import fcntl  # only on POSIX, and training imports this module too
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise UsageError(refusal) from error
 
 
 def examples_hash(examples: Sequence[Example]) -> str:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grpo_env.errors import RunError, UsageError
-from grpo_env.scoring import ScoreSummary
+from grpo_env.scoring import ScoreSummary, resume
 from grpo_env.scoring.job import ChunkResult, Reject
 from grpo_env.scoring.resume import ResumableOutput
 
@@ -161,21 +161,21 @@ def test_outputs_of_two_kinds_have_their_own_rejects(tmp_path):
     assert {name: contents(tmp_path)[name] for name in before} == before
 
 
-def test_a_run_that_finishes_while_another_starts_keeps_its_output(tmp_path):
+def test_a_run_that_finishes_while_another_starts_keeps_its_output(tmp_path, monkeypatch):
     out = tmp_path / "out.jsonl"
     first = ResumableOutput(out, TASK, overwrite=True).__enter__()
     first.add(chunk(0))
     second = ResumableOutput(out, TASK, overwrite=True)
-    lock, waiting = second._lock, [True]
+    lock, waiting = resume.lock, [True]
 
-    def finish_first():  # once the second has opened the unfinished files
+    def finish_first(*arguments):  # once the second has opened the unfinished files
         if waiting:
             waiting.clear()
             first.finish()
             first.__exit__(None, None, None)
-        lock()
+        lock(*arguments)
 
-    second._lock = finish_first
+    monkeypatch.setattr(resume, "lock", finish_first)
     with second:
         assert out.read_bytes() == chunk(0).lines
         second.add(chunk(1))

@@ -9,6 +9,7 @@ import os
 import platform
 import shutil
 import signal
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -20,16 +21,19 @@ from pathlib import Path
 from typing import Any, Self
 
 import yaml
+from accelerate.utils import get_int_from_env
 from safetensors import SafetensorError
 
 from grpo_env.errors import RunError, UsageError
 from grpo_env.files.jsonl import dump_line
 from grpo_env.files.reader import read_records
+from grpo_env.scoring.resume import lock
 from grpo_env.taskfile.mixture import Mixture
 from grpo_env.taskfile.yaml_file import read_yaml
 
 METRICS, SAMPLES, MODEL, BEST = "metrics.jsonl", "samples", "model", "best-step"
-REWARD_MODEL, TASK = "reward_model", "task.yaml"
+REWARD_MODEL, TASK, VERSIONS = "reward_model", "task.yaml", "versions.json"
+RANKS = ("RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK")  # those that accelerate reads
 PACKAGES = ("grpo_env", "torch", "transformers", "accelerate", "tokenizers", "datasets", "numpy")
 
 
@@ -50,10 +54,29 @@ class RunFiles:
         versions = {name: version(name) for name in PACKAGES}
         versions |= {"python": platform.python_version(), "platform": platform.platform(), **machine}
         with write_errors(run.path):
-            (run.path / "versions.json").write_text(json.dumps(versions, indent=2) + "\n", encoding="utf-8")
+            (run.path / VERSIONS).write_text(json.dumps(versions, indent=2) + "\n", encoding="utf-8")
             (run.path / TASK).write_bytes(_yaml(mixture.resolved()))
             run.write_settings(settings)  # last, since they mark a complete run folder
         return run
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from training this run until the block ends, or this process does.
+
+        Raises ``UsageError`` if one trains it already. Where the file system has no locks, a line says so.
+        """
+        if not self.writes or os.name != "posix":
+            yield
+            return
+        with write_errors(self.path):
+            file = (self.path / VERSIONS).open("r+b")  # no run replaces it
+        with file:
+            try:
+                lock(file, f"{self.path}: another process trains this run; wait for it, or stop it first")
+            except OSError as error:  # as of Lustre without -o flock
+                reason = f"locks fail ({error.strerror}), so a second process would not be kept from training this run"
+                print(f"{self.path}: {reason}", file=sys.stderr)
+            yield
 
     def write_settings(self, settings: Mapping[str, Any]) -> None:
         """Write ``config.yaml``."""
@@ -125,18 +148,30 @@ def _new_folder(path: Path | None, task: str) -> Path:
             folder.mkdir(parents=True)
         except FileExistsError:
             if path is not None:
-                unfinished = (path / "config.yaml").exists() and not (path / MODEL).exists()
-                advice = f", or resume that run: grpo_env train --resume {path}" if unfinished else ""
-                if (path / MODEL).exists():
-                    advice = (
-                        f", such as {_free_name(path)}; to train its model further, add --model {path / MODEL}; to go "
-                        f"on with that run: grpo_env train --resume {path} steps=+N"
-                    )
-                raise UsageError(f"{path} already exists; choose another folder{advice}") from None
+                check_new(path)
             continue
         except OSError as error:
             raise UsageError(f"{folder}: the run folder cannot be created ({error.strerror})") from error
         return folder
+
+
+def check_new(path: Path) -> None:
+    """Raises ``UsageError``, with advice, if a folder exists."""
+    if not path.exists():
+        return
+    unfinished = (path / "config.yaml").exists() and not (path / MODEL).exists()
+    advice = f", or resume that run: grpo_env train --resume {path}" if unfinished else ""
+    if (path / MODEL).exists():
+        advice = (
+            f", such as {_free_name(path)}; to train its model further, add --model {path / MODEL}; to go "
+            f"on with that run: grpo_env train --resume {path} steps=+N"
+        )
+    raise UsageError(f"{path} already exists; choose another folder{advice}")
+
+
+def is_first_process() -> bool:
+    """Whether this is the first process of a run, before its processes know of each other."""
+    return int(get_int_from_env(RANKS, 0)) == 0
 
 
 def _free_name(path: Path) -> Path:

@@ -25,7 +25,7 @@ from ..update import UpdateStats
 from .alerts import warnings
 from .checkpoint import RunFolder
 from .evaluation import scored_steps, summarize
-from .folder import BEST
+from .folder import BEST, VERSIONS
 from .reward_model import training_figures
 from .run import Run
 from .samples import SampleFiles
@@ -171,7 +171,7 @@ def best(evaluations: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
 
 def changed_data(folder: RunFolder, run: Run) -> Iterator[str]:
     """A line for each task and split whose rows are others than at the beginning of a run that goes on."""
-    recorded = json.loads((folder.path / "versions.json").read_text("utf-8")).get("data", {})
+    recorded = json.loads((folder.path / VERSIONS).read_text("utf-8")).get("data", {})
     for task, by_split in run.fingerprints.items():
         for split, found in by_split.items():
             if recorded.get(task, {}).get(split, found) != found:

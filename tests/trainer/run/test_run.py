@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import itertools
 import json
@@ -36,8 +37,10 @@ from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.run.checkpoint import RunFolder
 from grpo_env.trainer.run.console import RunConsole
 from grpo_env.trainer.run.folder import uninterrupted
+from grpo_env.trainer.run.run import Run
 from grpo_env.trainer.run.task_checks import end_warning
 from grpo_env.trainer.run.weight_check import check_weights, root_mean_square
+from grpo_env.trainer.update import update
 
 from ..shortcuts import read_samples
 
@@ -158,6 +161,41 @@ def test_an_existing_folder_is_not_overwritten(make_task, tmp_path: Path) -> Non
     with pytest.raises(UsageError, match="already exists"):
         train(make_task(), run_dir=tmp_path / "run")
     assert [path.name for path in (tmp_path / "run").iterdir()] == ["precious"]
+
+
+def test_a_run_that_still_trains_is_refused_to_others(
+    make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before they load a model, or send weights to a server. A killed run is resumed in ``test_resume.py``."""
+    run, refused = tmp_path / "run", list[str]()
+    others = (lambda: resume(run), lambda: resume(run, steps="+1"), lambda: train(make_task(), run_dir=run))
+
+    def try_others(policy: Policy, optimizer: object, batches: object, config: object, step: int) -> object:
+        with monkeypatch.context() as patch:
+            patch.setattr(Run, "load", lambda *_: pytest.fail("loaded"))
+            for other in others:
+                with pytest.raises(UsageError) as error:
+                    other()
+                refused.append(str(error.value))
+        return update(policy, optimizer, batches, config, step)
+
+    monkeypatch.setattr("grpo_env.trainer.loop.update", try_others)
+    train(make_task(steps=1, eval={"every": 0}), run_dir=run)
+    line = f"{run}: another process trains this run; wait for it, or stop it first"
+    advice = f"choose another folder, or resume that run: grpo_env train --resume {run}"
+    assert refused == [line, line, f"{run} already exists; {advice}"]
+    resume(run, steps="+1")
+    assert refused[3:5] == [line, line]
+    assert [row["step"] for row in metrics(run, "train")] == [0, 1]
+
+    def no_locks(*_: object) -> None:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.undo()
+    monkeypatch.setattr("fcntl.flock", no_locks)
+    capsys.readouterr()
+    resume(run, steps="+1")
+    assert f"{run}: locks fail (Function not implemented), so a second process would" in capsys.readouterr().err
 
 
 CUT = {
