@@ -54,6 +54,11 @@ class UpdateStats:
     rollout_logprob_gap: float
 
 
+MAX_GAP = 1.0
+"""Limit on ``rollout_logprob_gap``, nats: ten times the alert's. Rounding to bfloat16 makes 0.04, tokens that another
+model sampled several."""
+
+
 def update(
     policy: Policy, optimizer: torch.optim.Optimizer, batches: Sequence[Batch], config: TrainConfig, step: int
 ) -> UpdateStats:
@@ -114,6 +119,13 @@ def _update_once(
     sums = with_oom_retry(policy, batch, lambda: compute_gradient(policy, optimizer, batch, config, denominator))
     sums = policy.accelerator.reduce(sums.float().to(policy.device), "sum").cpu().double()
     loss = float(sums[0])
+    gap = float(sums[SUMS.index("rollout_logprob_gap")]) / (float(sums[-1]) or 1.0)
+    if gap > MAX_GAP:
+        raise RunError(
+            f"step {step}: log-probabilities in the loss differ by {gap:.3g} nats a token from those of sampling, more "
+            f"than {MAX_GAP:g}: the rollout engine reports wrong ones, or has other weights; the weights were left as "
+            "they were"
+        )
     grad_norm = optimizer_step(policy, optimizer, config.optimizer.max_grad_norm) if math.isfinite(loss) else math.nan
     if not math.isfinite(grad_norm):
         raise RunError(

@@ -10,6 +10,7 @@ again.
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import socket
@@ -42,10 +43,13 @@ if TYPE_CHECKING:
 
 CONNECT = 10.0  # seconds to connect, and to say that all is well
 WAIT = 300.0  # seconds that a server may be away, or take for anything but completions
+COMPLETION = 3600.0  # seconds for the completions of a group, with those that the server queues before them
 LOOK = 30.0  # seconds without an answer after which servers are asked whether they are well
 POLL = 1.0  # seconds between two looks
 ATTEMPTS = 3  # at a group, if its server goes away each time
 NO_VERSION = "default"  # the version of weights that no trainer sent
+ABOVE_ZERO = 1e-3  # nats by which rounding may lift a log-probability
+UNLIKELY = -50.0  # nats: that all rows of a group are equal by chance, e^-50
 GROUPS_AT_ONCE = 256  # requests to one server; it queues what it cannot sample yet
 
 
@@ -112,9 +116,16 @@ class VllmServer:
             "min_p": 0.0,
             "repetition_penalty": 1.0,
         }
-        reply = self.call("/v1/completions", body, seconds=None)  # as long as the longest completion takes
-        choices = sorted(reply["choices"], key=lambda choice: choice["index"])
-        return [c["token_ids"] for c in choices], [c["logprobs"]["token_logprobs"] for c in choices]
+        reply = self.call("/v1/completions", body, seconds=COMPLETION)
+        try:
+            choices = sorted(reply["choices"], key=lambda choice: choice["index"])
+            tokens = [list(choice["token_ids"]) for choice in choices]
+            logps = [list(choice["logprobs"]["token_logprobs"]) for choice in choices]
+        except (KeyError, TypeError) as error:
+            raise RunError(f"{self.url}/v1/completions: not an answer of vLLM ({type(error).__name__}: {error})") from error
+        if problem := _problem(tokens, logps, copies, policy.vocab_size):
+            raise RunError(f"{self.url}/v1/completions: wrong answer: {problem}")
+        return tokens, logps
 
     def close(self) -> None:
         """Close all connections; requests under way end, with ``ServerGoneError``."""
@@ -129,6 +140,24 @@ class VllmServer:
             self._sockets.add(connection)
             if self._closed:
                 _shut_down(connection)
+
+
+def _problem(tokens: list[list[Any]], logps: list[list[Any]], copies: int, vocabulary: int) -> str | None:
+    """What is wrong with a group's rows. Log-probabilities that are not finite are left to ``report_group``."""
+    if len(tokens) != copies:
+        return f"{len(tokens)} completions, not {copies}"
+    for ids, row in zip(tokens, logps, strict=True):
+        if len(ids) != len(row):
+            return f"{len(ids)} tokens with {len(row)} log-probabilities"
+        for token in ids:
+            if type(token) is not int or not 0 <= token < vocabulary:
+                return f"the token {token!r:.40}, and the vocabulary has {vocabulary}"
+        for logp in row:
+            if type(logp) not in (int, float) or ABOVE_ZERO < logp < math.inf:
+                return f"{logp!r:.40} is no log-probability"
+    if copies > 1 and all(ids == tokens[0] for ids in tokens) and (copies - 1) * sum(logps[0]) < UNLIKELY:
+        return f"all {copies} completions are the same, too unlikely a one; do rows have seeds of their own?"
+    return None
 
 
 def _shut_down(connection: socket.socket) -> None:
