@@ -85,8 +85,7 @@ def _resume(path: Path, steps: int | str | None) -> Result:
         config = config.model_copy(update={"steps": folder.more_steps(config.steps, steps)})
     elif (folder.path / MODEL).exists():
         raise UsageError(
-            f"{path}: this run is finished; to go on with it: "
-            f"grpo_env train --resume {path} steps=+{config.steps or 1}"
+            f"{path}: this run is finished; to go on with it: grpo_env train --resume {path} steps=+{config.steps or 1}"
         )
     run = Run.load(mixture, config)
     with closing(run.engine):

@@ -158,7 +158,7 @@ class ResumableOutput:
         paths = (self._rows, self._rejects)
         while True:
             with ExitStack() as files:
-                self._files = [files.enter_context(path.open("ab")) for path in paths]
+                self._files = [files.enter_context(open(path, "ab", opener=_open_itself)) for path in paths]
                 lock(self._files[0], f"{self.out}: another process is writing it")
                 if all(map(_is_open, paths, self._files)):
                     opened.push(files.pop_all())
@@ -243,6 +243,11 @@ def rejects_of(out: Path) -> Path:
 
 def _same(path: Path, other: Path) -> bool:
     return path.exists() and other.exists() and path.samefile(other)
+
+
+def _open_itself(path: str, flags: int) -> int:
+    """Open a file, but not one elsewhere that a link of this name leads to."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
 def _is_open(path: Path, file: IO[bytes]) -> bool:

@@ -80,6 +80,8 @@ def score_files(
     cluster = _cluster(engine)
     if out is not None and out.suffix not in (".jsonl", ".parquet"):
         raise UsageError(f"{out}: --out must end in .jsonl or .parquet")
+    if out is not None and not out.parent.is_dir():  # before pipes are read
+        raise UsageError(f"{out}: there is no folder {out.parent}; create it first")
     inputs = _open_inputs(task, files, options, only_files=cluster is not None)
     for file in inputs:
         console.print(f"{file.name}: {file.file_format.name}", markup=False)

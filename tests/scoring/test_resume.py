@@ -290,3 +290,12 @@ def test_missing_rows_are_noticed(tmp_path):
     (tmp_path / ".out.jsonl.part").write_bytes(b"")
     with pytest.raises(UsageError, match="has lost rows"):
         complete(tmp_path / "out.jsonl", 2)
+
+
+@pytest.mark.parametrize("name", [".out.jsonl.part", ".out.jsonl.rejects.part"])
+def test_a_planted_link_is_not_followed(tmp_path, name):
+    (tmp_path / "precious").write_text("x")
+    (tmp_path / name).symlink_to(tmp_path / "precious")
+    with pytest.raises(RunError, match="cannot be written"), ResumableOutput(tmp_path / "out.jsonl", TASK):
+        pytest.fail("opened")
+    assert (tmp_path / "precious").read_text() == "x"

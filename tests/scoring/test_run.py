@@ -514,3 +514,9 @@ def test_the_size_of_a_file_is_known_before_it_is_read(task, tmp_path):
     assert sizes[0] == len(content)
     assert sizes[1:3] == pytest.approx([len(content)] * 2, rel=0.1)  # more than is read to detect the format
     assert sizes[3:] == [100, None]
+
+
+def test_an_output_in_no_folder_is_refused_before_the_input_is_read(task, tmp_path):
+    out = tmp_path / "none/out.jsonl"
+    with pytest.raises(UsageError, match=rf"^{out}: there is no folder {out.parent}; create it first$"):
+        score_files(task, [tmp_path / "not there either"], out, console=quiet())

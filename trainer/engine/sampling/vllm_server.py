@@ -122,7 +122,8 @@ class VllmServer:
             tokens = [list(choice["token_ids"]) for choice in choices]
             logps = [list(choice["logprobs"]["token_logprobs"]) for choice in choices]
         except (KeyError, TypeError) as error:
-            raise RunError(f"{self.url}/v1/completions: not an answer of vLLM ({type(error).__name__}: {error})") from error
+            why = f"not an answer of vLLM ({type(error).__name__}: {error})"
+            raise RunError(f"{self.url}/v1/completions: {why}") from error
         if problem := _problem(tokens, logps, copies, policy.vocab_size):
             raise RunError(f"{self.url}/v1/completions: wrong answer: {problem}")
         return tokens, logps
