@@ -6,12 +6,12 @@ r"""Learning curves of our trainer and TRL's over equal time, with the same reci
 Both start from the bundled model and use the task's recipe (``tasks/arithmetic.yaml``), with the learning rate constant
 after the warm-up, because a schedule would need to know how many steps fit into the time. Each training runs in a
 separate process on one core and one thread; the sides take turns. The clock starts with the first step. Every
-``--every`` seconds, at the end of a step, it stops while the weights are saved. All saved weights are evaluated
-afterwards by ``run_eval`` in our interpreter, on the same examples: greedy, and one sample each.
+``--every`` seconds, at the end of a step, it stops while the weights are saved and evaluated by ``run_eval`` in our
+interpreter, on the same examples: greedy, and one sample each.
 
-``--model SMOLLM2_FOLDER`` (``benchmarks/gpu/smollm2.py`` makes it) trains a real model on sums instead. Without
-``--peer-python``, only our trainer runs. ``--points FILE`` keeps the curves, and ``--read FILE`` prints and draws them
-again.
+``--model SMOLLM2_FOLDER`` (``benchmarks/gpu/from_gguf.py`` makes it) trains a real model on sums instead. Without
+``--peer-python``, only our trainer runs. ``--points FILE`` keeps each point as soon as it is there, and ``--read FILE``
+prints and draws them again.
 
 ``--clock cpu`` gives both the same processor time instead, which depends less on what else the machine does.
 """
@@ -22,6 +22,8 @@ import argparse
 import json
 import sys
 import tempfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -59,11 +61,14 @@ Curves = dict[str, list[list[Point]]]  # by side, one list of points per seed
 
 
 class Snapshots(Callbacks):
-    """Saves the weights every ``every`` seconds to ``folder/STEPS-SECONDS``, and stops after ``limit`` seconds."""
+    """Calls ``take`` with steps, seconds and the model every ``every`` seconds, and stops after ``limit`` seconds.
 
-    def __init__(self, folder: Path, every: float, limit: float, clock: str) -> None:
+    A step that takes longer leaves a point out.
+    """
+
+    def __init__(self, take: Callable[[int, float, Any], None], every: float, limit: float, clock: str) -> None:
         super().__init__(clock)
-        self.folder, self.every, self.limit = folder, every, limit
+        self.take, self.every, self.limit = take, every, limit
         self.next_snapshot, self.steps = every, 0
 
     def on_begin(self) -> None:
@@ -72,55 +77,75 @@ class Snapshots(Callbacks):
     def on_step(self, model: Any) -> bool:
         self.steps += 1
         seconds = self.clock() - self.start
-        if seconds >= self.next_snapshot:
-            model.save_pretrained(self.folder / f"{self.steps}-{seconds:.2f}")
-            self.next_snapshot += self.every
-            if self.next_snapshot <= seconds:
-                raise SystemExit(f"a step takes longer than {self.every:g} s; give a larger --every")
+        if seconds >= min(self.next_snapshot, self.limit):
+            self.take(self.steps, seconds, model)
+            self.next_snapshot = (seconds // self.every + 1) * self.every
             self.start = self.clock() - seconds
         return seconds >= self.limit
 
 
-def train(side: str, work: str, folder: str, every: str, limit: str, clock: str) -> int:
-    """Train until the time is over, in a process for one side; returns the number of steps."""
-    parsed = Work(**json.loads(work))
-    pin_to_one_core(parsed.settings["engine.device"])
-    snapshots = Snapshots(Path(folder), float(every), float(limit), clock)
-    SIDES[side](parsed, snapshots)
-    return snapshots.steps
+def train(
+    side: str, work: Work, times: tuple[float, float], evaluated: Callable[[str], Point], write: Callable[[Point], None]
+) -> None:
+    """Train in this process until the time is over. Each snapshot is evaluated while the training waits for it.
+
+    Args:
+        side: a key of ``SIDES``.
+        work: what to train.
+        times: seconds between points, and of the whole training.
+        evaluated: gives the accuracy of a folder with a model; see ``evaluate_apart``.
+        write: gets each point as soon as it is there.
+    """
+    import torch
+    from transformers import AutoTokenizer
+
+    from grpo_env.trainer.engine.bundled import BUNDLED
+
+    model_name = work.settings["model"]
+    tokenizer = AutoTokenizer.from_pretrained(BUNDLED if model_name == "bundled" else model_name)
+
+    def take(steps: int, seconds: float, model: Any) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            model.save_pretrained(folder)
+            tokenizer.save_pretrained(folder)
+            if torch.cuda.is_available():
+                torch.cuda.empty_cache()  # for the process that evaluates
+            write({"steps": steps, "seconds": round(seconds, 2), **evaluated(folder)})
+
+    pin_to_one_core(work.settings["engine.device"])
+    SIDES[side](work, Snapshots(take, *times, work.clock))
 
 
-def evaluate(work: str, folder: str, examples: str) -> list[Point]:
-    """Evaluate the initial and all saved weights, in a separate process; returns the points of the curve."""
+def evaluate(work: Work, model: str, examples: int) -> Point:
+    """Greedy accuracy, and that of one sample each, of a folder with a model or of ``bundled``, in this process."""
     from grpo_env.trainer.commands.evaluate import SETTINGS, run_eval
-    from grpo_env.trainer.engine.policy import load_model
 
-    parsed = Work(**json.loads(work))
-    pin_to_one_core(parsed.settings["engine.device"])
-    task, config = load(parsed)
-    settings = {name: value for name, value in parsed.settings.items() if name in SETTINGS and name != "model"}
-    _, tokenizer = load_model(config.model)
-    snapshots = sorted(Path(folder).iterdir(), key=lambda path: int(path.name.partition("-")[0]))
-    points = []
-    for steps, seconds, model in (
-        ("0", "0", config.model),
-        *((*path.name.split("-"), str(path)) for path in snapshots),
-    ):
-        if model != config.model:
-            tokenizer.save_pretrained(model)
-        result = run_eval(task, model, samples=1, limit=int(examples), **{**settings, "seed": 0})
-        accuracy = {kind: result[kind]["accuracy"] for kind in KINDS}
-        points.append({"steps": int(steps), "seconds": float(seconds), **accuracy})
-    return points
+    pin_to_one_core(work.settings["engine.device"])
+    task, _ = load(work)
+    names = {*SETTINGS, "prompts_per_step", "group_size"} - {"model"}
+    settings = {name: value for name, value in work.settings.items() if name in names}
+    result = run_eval(task, model, samples=1, limit=examples, **{**settings, "seed": 0})
+    return {**{kind: result[kind]["accuracy"] for kind in KINDS}, "examples": examples}
 
 
-def curve(side: str, python: str, work: Work, every: float, limit: float, examples: int, clock: str) -> list[Point]:
-    """The points of one training, see ``train`` and ``evaluate``."""
-    with tempfile.TemporaryDirectory() as folder:
-        arguments = json.dumps(vars(work)), folder
-        run_script(__file__, python, "--inner", "train", side, *arguments, str(every), str(limit), clock)
-        points: list[Point] = run_script(__file__, sys.executable, "--inner", "evaluate", *arguments, str(examples))
-    return points
+def evaluate_apart(python: str, work: Work, examples: int, model: str) -> Point:
+    """``evaluate`` in a new process."""
+    point: Point = run_script(__file__, python, "--inner", "evaluate", json.dumps(vars(work)), model, str(examples))
+    return point
+
+
+def curve(side: str, python: str, work: Work, times: tuple[float, float], examples: int, path: Path) -> None:
+    """Append the points of one training to a file, one by one; see ``train``."""
+    write = partial(append, path, {"side": side, "seed": work.settings["seed"]})
+    write({"steps": 0, "seconds": 0, **evaluate_apart(sys.executable, work, examples, work.settings["model"])})
+    arguments = json.dumps(vars(work)), side, json.dumps(times), sys.executable, str(examples), str(path)
+    run_script(__file__, python, "--inner", "train", *arguments)
+
+
+def append(path: Path, of: dict[str, Any], point: Point) -> None:
+    """Append a point with the side and seed it is ``of``."""
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps({**of, **point}) + "\n")
 
 
 def plot(curves: Curves, path: Path, title: str) -> None:
@@ -188,15 +213,14 @@ def main() -> None:
     parser.add_argument(
         "--trl", type=setting, nargs="+", default=[], metavar="KEY=VALUE", help="arguments of GRPOConfig"
     )
-    parser.add_argument("--points", type=Path, help="append each curve to this file of JSON lines")
+    parser.add_argument("--points", type=Path, help="append each point to this file of JSON lines")
     parser.add_argument("--read", type=Path, help="print and plot the curves of such a file, without training")
     parser.add_argument("--plot", type=Path, help="write the plot to this file")
     parser.add_argument("--inner", nargs="+", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.inner:
         output, sys.stdout = sys.stdout, sys.stderr
-        result = INNER[options.inner[0]](*options.inner[1:])
-        print(json.dumps(result), file=output)
+        print(json.dumps(inner(*options.inner)), file=output)
         return
     curves = read(options.read) if options.read else train_all(options)
     print_tables(curves)
@@ -209,43 +233,48 @@ def main() -> None:
 def train_all(options: argparse.Namespace) -> Curves:
     """The curves of all seeds; the sides take turns."""
     pythons = {"ours": sys.executable} | ({"trl": options.peer_python} if options.peer_python else {})
-    curves: Curves = {side: [] for side in pythons}
-    for seed in range(options.seeds):
-        settings = {
-            "seed": seed,
-            "optimizer.lr_schedule": "constant",
-            "steps": MAX_STEPS,
-            "engine.device": "cpu",
-            "engine.precision": "fp32",
-        }
-        overrides = {}
-        if options.model:
-            settings |= {**SUMS_STEP, "model": str(options.model.resolve())}
-            overrides = SUMS
-        peer = {"per_device_train_batch_size": options.rows, **dict(options.trl)}
-        work = Work("arithmetic", overrides, settings, dict(options.ours), peer)
-        for side, python in pythons.items():
-            points = curve(side, python, work, options.every, options.seconds, options.examples, options.clock)
-            points = [{**point, "seed": seed, "examples": options.examples} for point in points]
-            curves[side].append(points)
-            last = points[-1]
-            print(f"{side}, seed {seed}: {last['greedy']:.3f} after {last['steps']} steps", file=sys.stderr)
-            if options.points:
-                with options.points.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps({"side": side, "points": points}) + "\n")
-    return curves
+    with tempfile.TemporaryDirectory() as folder:
+        path = options.points or Path(folder) / "points.jsonl"
+        for seed in range(options.seeds):
+            settings = {
+                "model": "bundled",
+                "seed": seed,
+                "optimizer.lr_schedule": "constant",
+                "steps": MAX_STEPS,
+                "engine.device": "cpu",
+                "engine.precision": "fp32",
+            }
+            overrides = {}
+            if options.model:
+                settings |= {**SUMS_STEP, "model": str(options.model.resolve())}
+                overrides = SUMS
+            peer = {"per_device_train_batch_size": options.rows, **dict(options.trl)}
+            work = Work("arithmetic", overrides, settings, dict(options.ours), peer, options.clock)
+            for side, python in pythons.items():
+                curve(side, python, work, (options.every, options.seconds), options.examples, path)
+        return read(path)
 
 
 def read(path: Path) -> Curves:
     """The curves that ``--points`` wrote."""
-    curves: Curves = {}
+    by_seed: dict[str, dict[int, list[Point]]] = {}
     for line in path.read_text(encoding="utf-8").splitlines():
-        record = json.loads(line)
-        curves.setdefault(record["side"], []).append(record["points"])
-    return curves
+        point = json.loads(line)
+        by_seed.setdefault(point.pop("side"), {}).setdefault(point["seed"], []).append(point)
+    return {side: list(seeds.values()) for side, seeds in by_seed.items()}
 
 
-INNER = {"train": train, "evaluate": evaluate}
+def inner(name: str, work: str, *arguments: str) -> Any:
+    """``train`` or ``evaluate`` in a process of its own, with arguments as text."""
+    parsed = Work(**json.loads(work))
+    if name == "evaluate":
+        model, examples = arguments
+        return evaluate(parsed, model, int(examples))
+    side, times, python, count, path = arguments
+    evaluated = partial(evaluate_apart, python, parsed, int(count))
+    write = partial(append, Path(path), {"side": side, "seed": parsed.settings["seed"]})
+    return train(side, parsed, tuple(json.loads(times)), evaluated, write)
+
 
 if __name__ == "__main__":
     main()

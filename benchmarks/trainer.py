@@ -107,16 +107,25 @@ def compare(work: Work, pythons: dict[str, str], rounds: int) -> None:
     prompts = [result["prompts"] for side_results in results.values() for result in side_results]
     if any(step_prompts != prompts[0] for step_prompts in prompts):
         raise SystemExit("the sides did not get the same prompts")
+    print_steps(
+        {
+            side: [{**row, "prompt": fmean(map(len, prompts[0]))} for result in side_results for row in result["rows"]]
+            for side, side_results in results.items()
+        }
+    )
+
+
+def print_steps(rows_by_side: dict[str, list[dict[str, float]]]) -> None:
+    """The table of the sides' steps, and how many times better ours is if there are both."""
     print("| side | s/step | CPU s | tokens/s |", *(f" {part} |" for part in (*PARTS, "rest")), sep="", end="")
     print(" peak GB | prompt | completion | uniform |\n" + "|---" * 14 + "|")
     summaries: dict[str, dict[str, float]] = {}
-    for side, side_results in results.items():
-        rows = [row for result in side_results for row in result["rows"]]
+    for side, rows in rows_by_side.items():
         summary = summaries[side] = summarize(rows)
         times = [f"{summary[name]:.3f}" for name in (*PARTS, "rest")]
         print(
             f"| {side} | {summary['wall']:.3f} | {summary['cpu']:.3f} | {summary['speed']:,.0f} | {' | '.join(times)} "
-            f"| {summary['peak']:.2f} | {fmean(map(len, prompts[0])):.0f} | {summary['length']:.1f} "
+            f"| {summary['peak']:.2f} | {summary['prompt']:.0f} | {summary['length']:.1f} "
             f"| {summary['uniform']:.0%} |"
         )
     if len(summaries) == 2:

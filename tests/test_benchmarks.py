@@ -11,7 +11,6 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
-from unittest.mock import patch
 
 import pytest
 
@@ -118,73 +117,51 @@ def test_the_natural_rows_are_read_as_their_sources_read_them(tmp_path: Path) ->
 
 
 STAND_IN = """
-import json, pathlib, sys, time
-name, answer = sys.argv[1:]
-if name == "crashes":
+import sys, time
+if sys.argv[1] == "crashes":
     raise ValueError("no such kernel")
-if name == "hangs":
+if sys.argv[1] == "hangs":
     time.sleep(60)
-pathlib.Path(answer).write_text(json.dumps({"name": name}))
 """
 
 
 def test_gpu_measurements_survive_each_other_and_are_not_repeated(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.syspath_prepend(FOLDER / "gpu")
-    plan = importlib.import_module("plan")
-    setup = plan.Setup(tmp_path, device="cpu")
-    limits = {"crashes": 30, "hangs": 0.5, "works": 30}
-    measurements = [plan.Measurement(name, dict, limit) for name, limit in limits.items()]
-    measurements.append(plan.Measurement("graphs", dict, needs=("cuda",)))
-    command = [sys.executable, "-c", STAND_IN]
-
-    assert plan.run_all(setup, measurements, command, seconds=60)
-    rows = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
-    assert [(row["measurement"], row["ok"], row["error"]) for row in rows] == [
-        ("crashes", False, "ValueError: no such kernel"),
-        ("hangs", False, plan.TIMEOUT),
-        ("works", True, None),
-    ]
-    assert rows[2]["result"] == {"name": "works"}
-    assert rows[2]["device"] == "cpu"
-    assert rows[2]["versions"]["torch"]
-    assert "graphs: left out, needs cuda" in capsys.readouterr().out
-
-    with (tmp_path / "results.jsonl").open("a") as file:
-        file.write('{"measurement": "hal')  # as a machine that is taken away leaves it
-    measurements.append(plan.Measurement("later", dict, 30))
-    assert plan.run_all(setup, measurements, command, seconds=60)
-    assert [each.name for each in plan.pending(setup, measurements, retry=False)] == []
-    assert [each.name for each in plan.pending(setup, measurements, retry=True)] == ["crashes", "hangs"]
-
-
-def test_a_gpu_measurement_without_time_is_left_for_the_next_call(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.syspath_prepend(FOLDER / "gpu")
-    plan = importlib.import_module("plan")
-    setup, measurements = plan.Setup(tmp_path, device="cpu"), [plan.Measurement("hangs", dict, limit=30)]
-    assert not plan.run_all(setup, measurements, [sys.executable, "-c", STAND_IN], seconds=0.3)
-    assert not plan.finished(tmp_path / "results.jsonl")
-    assert not plan.run_all(setup, measurements, [sys.executable, "-c", STAND_IN], seconds=0)
-
-
-def test_gpu_variants_replace_what_exists(monkeypatch: pytest.MonkeyPatch) -> None:
     for folder in (FOLDER, FOLDER / "gpu"):
         monkeypatch.syspath_prepend(folder)
-    fast = importlib.import_module("fast")
-    names = [name for variant in fast.VARIANTS.values() for name in variant.patches]
-    assert names
-    for name in names:
-        with patch(f"{fast.PACKAGE}.{name}"):
-            pass
+    run, measure = importlib.import_module("run"), importlib.import_module("measure")
+    limits = {"crashes": 60, "hangs": 1.5, "works": 60}
+    groups = [{name: run.Measurement(dict, limit) for name, limit in limits.items()}]
+    (tmp_path / "results.jsonl").write_text('{"measurement": "hal')  # as a machine that is taken away leaves it
+    setup, command = measure.Setup(tmp_path, "cpu"), [sys.executable, "-c", STAND_IN]
+
+    run.run_stage(setup, groups, command, seconds=120)
+    outcomes = {row["measurement"]: row for row in run.read(tmp_path)}
+    assert outcomes["environment"]["versions"]["torch"]
+    assert [(outcomes[name]["ok"], outcomes[name]["error"]) for name in limits] == [
+        (False, "ValueError: no such kernel"),
+        (False, "took longer than 2 s"),
+        (True, None),
+    ]
+
+    run.run_stage(setup, groups, command, seconds=120)
+    assert [row["measurement"] for row in run.read(tmp_path)].count("works") == 1
+    run.run_stage(setup, [{"late": run.Measurement(dict, 60)}], command, seconds=0)
+    assert "late" not in {row["measurement"] for row in run.read(tmp_path)}
 
 
-@pytest.mark.skipif(os.environ.get("GRPO_ENV_DOCS") != "all", reason="make test-docs runs it")
-def test_the_gpu_benchmark_runs_on_a_cpu(tmp_path: Path) -> None:
-    driver, report = FOLDER / "gpu" / "run.py", FOLDER / "gpu" / "report.py"
-    options = ["--out", str(tmp_path), "--device", "cpu", "--tiny", "--only", "step/1.5B/ours"]
-    subprocess.run([sys.executable, str(driver), *options], capture_output=True, check=True)
-    table = subprocess.run([sys.executable, str(report), str(tmp_path)], capture_output=True, text=True, check=True)
-    assert "| 1.5B/ours | " in table.stdout
+@pytest.mark.slow
+def test_both_stages_of_the_gpu_benchmark_are_rehearsed_on_a_cpu(tmp_path: Path) -> None:
+    """Without TRL here; what the model cannot do is not looked at."""
+    rows = [{"question": f"Tom has {n} pens and gets 2. How many now?", "answer": f"#### {n + 2}"} for n in range(8)]
+    for split in ("train", "test"):
+        (tmp_path / f"gsm8k_{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    options = ["--out", str(tmp_path), "--device", "cpu", "--tiny", "--data", str(tmp_path)]
+    for stage in ("A", "B", "report"):
+        command = [sys.executable, str(FOLDER / "gpu" / "run.py"), stage, *options]
+        process = subprocess.run(command, capture_output=True, text=True, check=True)
+    lines = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
+    assert [(line["measurement"], line["error"]) for line in lines if not line.get("ok", True)] == []
+    assert "| ours | 0 | " in process.stdout
+    assert [line["steps"] > 0 for line in lines if line["measurement"] == "curve/ours" and "steps" in line] != []
