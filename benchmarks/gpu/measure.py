@@ -57,7 +57,7 @@ BOXED = {
 
 @dataclass(frozen=True)
 class Setup:
-    """Options of the command. ``model`` is that of stage B; ``data`` has ``gsm8k_train.jsonl`` and ``gsm8k_test.jsonl``.
+    """Options of the command. ``model`` is that of stage B, and ``data`` the folder with GSM8K.
 
     ``limit`` are the seconds that this measurement has.
     """
@@ -275,7 +275,7 @@ class WritingRecorder(StepRecorder):
 
 
 def step(side: str, setup: Setup, write: Write) -> None:
-    """Steps at the shape of Qwen2.5-1.5B with random weights, split in parts, and whether ours attends by ``varlen``."""
+    """Steps at the shape of Qwen2.5-1.5B with random weights, in parts, and whether ours attends by ``varlen``."""
     from grpo_env.trainer.run import setup as run_setup
 
     with_varlen = run_setup.with_varlen_attention
@@ -318,6 +318,8 @@ def _gsm8k(setup: Setup) -> Work:
         "engine.device": setup.device,
         "steps": learning.MAX_STEPS,
     }
+    if setup.tiny:
+        settings["sampling.overlong_prompts"] = "drop"  # the bundled model has few positions
     task = {**BOXED, "dataset.path": f"{setup.data}/gsm8k_{{split}}.jsonl"}
     return Work("gsm8k", task, settings, {"engine.micro_batch_tokens": 16384}, {"per_device_train_batch_size": 32})
 

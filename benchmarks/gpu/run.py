@@ -8,9 +8,9 @@
     A    ceilings; bfloat16 against the CPU in float32, LoRA, resuming; a step at 1.5B, and TRL's with ``generate``
     B    held-out accuracy on GSM8K before, halfway and after training with ours, then with TRL's trainer
 
-Every measurement runs in a separate process with a time limit and a log in ``OUT/logs``. Each row of numbers is appended
-to ``OUT/results.jsonl`` as soon as it is there, and a last one with the outcome; what has that one is not measured again.
-Nothing is downloaded. TRL's side needs ``benchmarks/requirements.txt``.
+Every measurement runs in a separate process with a time limit and a log in ``OUT/logs``. Each row of numbers is
+appended to ``OUT/results.jsonl`` as soon as it is there, and a last one with the outcome; what has that one is not
+measured again. Nothing is downloaded. TRL's side needs ``benchmarks/requirements.txt``.
 """
 
 from __future__ import annotations
