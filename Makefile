@@ -42,10 +42,9 @@ test-slow: $(VENV)/ready
 docs: shipped $(VENV)/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-# Every command in the pages, including training runs, and the GPU benchmark on a CPU; takes some minutes. `make test-slow`
-# runs the fast ones.
+# Every command in the pages, including training runs; takes some minutes. `make test-slow` runs the fast ones.
 test-docs: $(VENV)/ready
-	GRPO_ENV_DOCS=all $(BIN)/python -m pytest tests/docs tests/test_benchmarks.py
+	GRPO_ENV_DOCS=all $(BIN)/python -m pytest tests/docs
 
 # Every attack on the sandbox, in each mode and as each kind of user; writes the table of docs/sandbox.md.
 attacks: $(VENV)/ready
