@@ -157,7 +157,7 @@ def test_both_stages_of_the_gpu_benchmark_are_rehearsed_on_a_cpu(tmp_path: Path)
     rows = [{"question": f"Tom has {n} pens and gets 2. How many now?", "answer": f"#### {n + 2}"} for n in range(8)]
     for split in ("train", "test"):
         (tmp_path / f"gsm8k_{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    options = ["--out", str(tmp_path), "--device", "cpu", "--tiny", "--data", str(tmp_path)]
+    options = ["--out", str(tmp_path), "--device", "cpu", "--tiny", "--data", str(tmp_path), "--seconds", "600"]
     for stage in ("A", "B", "report"):
         command = [sys.executable, str(FOLDER / "gpu" / "run.py"), stage, *options]
         process = subprocess.run(command, capture_output=True, text=True, check=True)

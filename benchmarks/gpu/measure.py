@@ -340,7 +340,8 @@ def curve(side: str, setup: Setup, write: Write) -> None:
     """Held-out accuracy halfway and at the end of a training that, with loading and evaluations, fits its limit."""
     file = setup.out / "evaluation_seconds"
     evaluation = float(file.read_text(encoding="utf-8")) if file.exists() else 30.0
-    seconds = setup.limit - 3.5 * evaluation  # two evaluations, loading, and a last step that is under way
+    seconds = setup.limit - 4 * evaluation  # two evaluations, loading, and a last step that is under way
+    seconds = min(seconds, 6) if setup.tiny else seconds
     check((seconds > 0, f"no time for training: {setup.limit:.0f} s, of which an evaluation takes {evaluation:.0f}"))
     work = _gsm8k(setup)
     evaluated = partial(learning.evaluate_apart, sys.executable, work, _examples(setup))
