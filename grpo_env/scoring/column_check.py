@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from grpo_env.errors import UsageError
@@ -23,9 +24,11 @@ def check_columns(rows: Sequence[Row], readers: Mapping[str, Read]) -> None:
     if not problems:
         return
     texts = _text_columns(rows)
+    golds = [_gold(row, readers) for row in rows]
+    others = {name: size for name, size in texts.items() if [row[name] for row in rows] != golds}
     held = ", ".join(f"{name} ({size} each)" if size else name for name, size in texts.items())
     columns = f"columns that hold texts: {held}" if texts else "no column holds texts"
-    flags = _flags(rows[0], texts, problems)
+    flags = _flags(rows[0], others, problems)
     advice = f"; try {flags}" if flags else ""
     if texts and "completion" in problems and "--completion" not in flags:
         unnamed = [flag for flag in ("--completion", "--answer") if flag[2:] in problems and flag not in flags]
@@ -48,6 +51,13 @@ def _problem(rows: Sequence[Row], read: Read) -> str | None:
         else:
             return None
     return first
+
+
+def _gold(row: Row, readers: Mapping[str, Read]) -> Any:
+    """A row's gold answer, or what is in the column that looks like it. A column that equals it has no completions."""
+    with suppress(UsageError, KeyError):
+        return readers["answer"](row)
+    return row.get(guess(row, ANSWER))
 
 
 def _text_columns(rows: Sequence[Row]) -> dict[str, int | str]:

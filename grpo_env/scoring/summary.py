@@ -40,6 +40,8 @@ class ScoreSummary:
     """The first gold answer of each kind, with its line."""
     first_reasons: dict[str, str] = field(default_factory=dict)
     """Why each part without parts of its own first had no value: its status and explanation."""
+    zero_reasons: Counter[str] = field(default_factory=Counter)
+    """How often the metric was 0 for a reason, of two reasons at most."""
     scoring_seconds: float = 0.0
     """Processor time of the verifiers."""
     seconds: float = 0.0
@@ -61,7 +63,10 @@ class ScoreSummary:
                 if part.value is not None:
                     self.sums[part.name] += part.value  # type: ignore[assignment]
                     self.scored[part.name] += 1
-            value = score.part(metric).value
+            part, value = score.part(metric), score.part(metric).value
+            why = f"[{part.status}] {part.explanation}"
+            if value == 0 and (why in self.zero_reasons or len(self.zero_reasons) < 2):
+                self.zero_reasons[why] += 1
             if label is not None and value is not None:
                 self.labeled += 1
                 if (value >= 1) != label:
@@ -103,6 +108,7 @@ class ScoreSummary:
                 "sums": Counter(data["sums"]),
                 "scored": Counter(data["scored"]),
                 "kinds": Counter(data.get("kinds", {})),
+                "zero_reasons": Counter(data.get("zero_reasons", {})),
                 "disagreements": Counter({(label, verdict): n for label, verdict, n in data["disagreements"]}),
             }
         )

@@ -229,7 +229,7 @@ def test_the_rows_of_a_group_must_be_adjacent(kind):
 def test_rewards_are_lists_per_group():
     rows = [*group(1.0, None, 0.5), *group(None, id="2")]
     out, summary = exported(rows, Rewards())
-    assert out == [{"prompt_id": "1", "rewards": [1.0, 0.5]}]
+    assert out == [{"prompt_id": "1", "id": "1", "rewards": [1.0, 0.5]}]
     assert summary.left_out == {"unscored (error)": 2}
     rows[2]["parts"]["accuracy"]["value"] = 0.25
     assert exported(rows, Rewards(part="accuracy"))[0][0]["rewards"] == [1.0, 0.25]

@@ -1,5 +1,6 @@
 """Scoring rows: columns and selectors, bad rows, and the same scores from any number of processes."""
 
+import io
 import json
 import math
 from ast import literal_eval
@@ -7,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from grpo_env.core import Score, Verifier
 from grpo_env.errors import UsageError
@@ -14,6 +16,7 @@ from grpo_env.files.reader import Record, read_records
 from grpo_env.registry import verifier
 from grpo_env.scoring import Fields, ScoreSummary, score_records, score_row, select
 from grpo_env.scoring.columns import label_value
+from grpo_env.scoring.summary_table import print_summary
 from grpo_env.taskfile.task import load_task, make_task
 
 SUMS = {
@@ -287,3 +290,19 @@ def test_a_false_label_is_not_read_as_a_text_that_is_not_empty(label: object) ->
 def test_what_is_no_label_is_an_error(label: object) -> None:
     with pytest.raises(UsageError, match="a label must be true, false, 1, 0 or -1"):
         label_value(label)
+
+
+def test_a_metric_that_is_0_for_one_reason_everywhere_is_said_to_be(task):
+    def said(completions):
+        summary = ScoreSummary()
+        for completion in completions:
+            summary.add(score_one_row(task, {"answer": "5", "completion": completion}), task.metric)
+        merged = ScoreSummary.from_dict(json.loads(json.dumps(summary.to_dict())))
+        console = Console(file=io.StringIO(), width=400)
+        print_summary(merged, task, console, seconds=1.0, completions_before=0)
+        return "is 0 for all" in console.file.getvalue()
+
+    assert said(["#### 6"] * 3)
+    assert not said(["#### 6", "no answer at all"])
+    assert not said(["#### 6", "#### 5"])
+    assert not said(["#### 6"])

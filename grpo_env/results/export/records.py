@@ -48,7 +48,10 @@ class Inspect(Kind):
 
 @dataclass(frozen=True)
 class Rewards(Kind):
-    """One row per group, ``{"prompt_id", "rewards"}``, for tools that audit rewards. Without unscored completions."""
+    """One row per group, ``{"prompt_id", "id", "rewards"}``, for tools that audit rewards. Without unscored ones.
+
+    ``id`` is that of the group's first row in the file that was scored.
+    """
 
     part: str | None = None
     """The part that gives the reward; default: the total."""
@@ -58,4 +61,4 @@ class Rewards(Kind):
         left_out.update(f"unscored ({score.status})" for score in scores if score.value is None)
         rewards = [score.value for score in scores if score.value is not None]
         if rewards:
-            yield {"prompt_id": group_of(rows[0]), "rewards": rewards}
+            yield {"prompt_id": group_of(rows[0]), "id": rows[0]["id"], "rewards": rewards}
