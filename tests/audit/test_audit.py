@@ -372,5 +372,8 @@ def test_gsm8k_has_exploits_only_with_step_scores_for_equations():
     keys = {"dataset.path": str(DATA.resolve() / "gsm8k_{split}.jsonl")}
     families = ["hedges", "format only", "step padding", "near numbers"]
     assert not audit(load_task("gsm8k", keys), limit=10, families=families, rescore=False).exploits
-    flawed = load_task("gsm8k", {**keys, "verifiers.equations.process": 1.0})
-    assert "one_plus_one" in exploits(audit(flawed, limit=10, families=["step padding"], rescore=False))
+    flawed = {"use": "equation_steps", "weight": 0.0, "process": 1.0}
+    padded = audit(load_task("gsm8k", {**keys, "verifiers.equations": flawed}), limit=10, families=["step padding"])
+    assert "one_plus_one" in exploits(padded)
+    counted = load_task("gsm8k", {**keys, "verifiers.equations.match": "result"})
+    assert "true_steps_wrong_answer" in exploits(audit(counted, limit=10, families=["step padding"], rescore=False))

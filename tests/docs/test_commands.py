@@ -8,6 +8,7 @@ import pytest
 import typer.main
 
 from grpo_env.cli.app import app
+from grpo_env.cli.view import OPEN, OpenByDefault
 
 from .pages import blocks
 from .test_pages import PAGES, ROOT
@@ -27,7 +28,11 @@ def shown(page: Path) -> list[str]:
 def wrong_in(line: str) -> str | None:
     """What of a command does not exist: the command itself, or an option."""
     words, command = shlex.split(line, comments=True)[1:], ROOT_COMMAND
-    while words and not words[0].startswith("-") and hasattr(command, "commands"):
+    while (
+        words and hasattr(command, "commands") and (not words[0].startswith("-") or isinstance(command, OpenByDefault))
+    ):
+        if words[0] not in command.commands and isinstance(command, OpenByDefault):
+            words = [OPEN, *words]
         if words[0] not in command.commands:
             return f"no command {words[0]!r}"
         command, words = command.commands[words[0]], words[1:]

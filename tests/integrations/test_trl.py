@@ -156,7 +156,7 @@ def test_an_unscored_completion_is_none_in_all_functions_and_logged(plain):
     assert [part(**arguments, **logs) for part in parts] == [[None, 1.0]] * 3
     assert metrics == {"plain/metric/accuracy": 1.0, "plain/unscored": 0.5}
     assert set(extras) == {COLUMN, "plain/why", "plain/steps"}
-    assert json.loads(extras["plain/steps"][1]) == [[0, 5, 1.0]]
+    assert json.loads(extras["plain/steps"][1]) == [[0, 5, 1.0], [0, len(RIGHT), 2.0]]
     assert "accuracy: 1" in extras["plain/why"][1]
 
 

@@ -346,7 +346,8 @@ def test_each_step_is_judged_with_what_comes_before(peer):
     options = {"segments": "line", "context": True, "of": {"judge": one}}
     score = make_verifier("each_step", options, "task.yaml")(EXAMPLE, Completion("3 + 4 = 7\n4 + 5 = 8\nso 8"))
     assert [step.value for step in score.steps] == [1.0, 0.0, 0.0]
-    assert server.requests[1]["messages"][0]["content"].endswith('"3 + 4 = 7\\n4 + 5 = 8"')
+    asked = [request["messages"][0]["content"].partition("? ")[2] for request in server.requests]
+    assert set(asked) == {'"3 + 4 = 7"', '"3 + 4 = 7\\n4 + 5 = 8"', '"3 + 4 = 7\\n4 + 5 = 8\\nso 8"'}
 
 
 def test_the_question_itself_contains_no_verdict():
