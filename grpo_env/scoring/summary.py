@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from grpo_env.core import is_left_out
+
 from .scorer import RowResult
 
 
@@ -58,7 +60,7 @@ class ScoreSummary:
             self.completions += 1
             for part in score.walk():
                 self.statuses.setdefault(part.name, Counter())[part.status] += 1
-                if part.value is None and not part.parts:
+                if part.value is None and not part.parts and not is_left_out(part):
                     self.first_reasons.setdefault(part.name, f"{part.status}: {part.explanation}")
                 if part.value is not None:
                     self.sums[part.name] += part.value  # type: ignore[assignment]
