@@ -16,22 +16,23 @@ NOT_AN_ANSWER = "None of these."
 PAIRED = 8  # examples of which the rewards of a gold and of a wrong answer are compared
 
 
-def check_gain(task: Task) -> None:
-    """Raise ``UsageError`` if the reward of a task does not tell gold answers from wrong ones, as its metric does.
+def gain_warning(task: Task) -> str | None:
+    """A line if the reward of a task does not tell gold answers from wrong ones, as its metric does.
 
-    It scores a few training examples. Environments and rewards by a model or a server are left to ``check`` and to the
-    run, as are rows that cannot be read or scored.
+    Not an error before a run, since a reward may be meant to do without the answer. It scores a few training examples.
+    Environments and rewards by a model or a server are left to ``check`` and to the run, as are rows that cannot be
+    read or scored.
     """
     if task.spec.environment is not None or any(isinstance(part, BatchVerifier) for part in task.verifier.walk()):
-        return
+        return None
     try:
         rows = task.rows("train", PAIRED)
         examples = [task.example(row, str(number), task.source) for number, row in enumerate(rows.rows)]
         golds = [(example, gold_answer(task, example)) for example in examples if not task.verifier.problem(example)]
     except UsageError:  # said by the run, with the row
-        return
-    if problem := gain_problem(task, [(example, gold) for example, gold in golds if gold is not None]):
-        raise UsageError(f"{task.source}: verifiers: {problem}; give {task.metric} or what rewards it a weight above 0")
+        return None
+    problem = gain_problem(task, [(example, gold) for example, gold in golds if gold is not None])
+    return problem and f"{task.source}: verifiers: {problem}; give {task.metric} or what rewards it a weight above 0"
 
 
 def gain_problem(task: Task, golds: Sequence[tuple[Example, str]]) -> str | None:

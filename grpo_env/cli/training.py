@@ -89,11 +89,11 @@ def train(
         for line in plan_lines(mixture, gpu, settings):
             typer.echo(line)
         return
-    from grpo_env.check import check_gain
+    from grpo_env.check import gain_warning
     from grpo_env.trainer import loop
 
-    for member in mixture.tasks:
-        check_gain(member)
+    for line in filter(None, map(gain_warning, mixture.tasks)):
+        console.print(f"warning: {line}", style="yellow", markup=False, soft_wrap=True)
     loop.train(mixture, run_dir=run_dir, **settings)
 
 
