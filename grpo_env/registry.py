@@ -119,7 +119,9 @@ def find(name: str) -> type[Verifier]:
 
 
 def may_score_steps(cls: type[Verifier]) -> bool:
-    """Whether scores of a verifier may have steps: not those of a built-in one that scores whole texts."""
+    """Whether scores of a verifier may have steps: not those of a function, or of a built-in one for whole texts."""
+    if any(base.__module__ == _OF_FUNCTION.partition(":")[0] for base in cls.__mro__):
+        return False
     name = next((name for name, at in BUILT_IN.items() if at == f"{cls.__module__}:{cls.__qualname__}"), None)
     return name is None or name in SCORE_STEPS
 

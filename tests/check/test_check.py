@@ -127,6 +127,11 @@ def test_process_supervision_needs_a_part_that_may_score_steps(tmp_path):
     assert str(finding).startswith("error: verifiers: verifiers: supervision=process needs step scores, and no part of")
     watched = {**by_steps, "verifiers.steps": {"use": "equation_steps", "weight": 0}}
     assert len(check(load_task(file, watched)).findings) == 1
+    (tmp_path / "plain.py").write_text("def paid(text):\n    return 1.0\n")
+    plain = {**by_steps, "verifiers.plain": {"use": f"{tmp_path}/plain.py:paid"}}
+    assert [finding.what.partition(",")[0] for finding in check(load_task(file, plain)).findings] == [
+        "supervision=process needs step scores"
+    ]
     assert check(load_task(file, {**by_steps, "verifiers.steps": {"use": "equation_steps"}})).findings == []
     assert check(load_task(file, {**by_steps, "train.step_values": {"rollouts": 2}})).findings == []
 
