@@ -57,7 +57,8 @@ def _gold(row: Row, readers: Mapping[str, Read]) -> Any:
     """A row's gold answer, or what is in the column that looks like it. A column that equals it has no completions."""
     with suppress(UsageError, KeyError):
         return readers["answer"](row)
-    return row.get(guess(row, ANSWER))
+    column = guess(row, ANSWER)
+    return None if column is None else row[column]
 
 
 def _text_columns(rows: Sequence[Row]) -> dict[str, int | str]:

@@ -67,8 +67,8 @@ def print_summary(
             )
     if len(summary.zero_reasons) == 1 and summary.zero_reasons.total() == summary.scored[task.metric] > 1:
         (why,) = summary.zero_reasons
-        line = f"{task.metric} is 0 for all {summary.scored[task.metric]:,} completions, for one reason: {why}"
-        console.print(line, markup=False, style="yellow", soft_wrap=True)
+        said = f"{task.metric} is 0 for all {summary.scored[task.metric]:,} completions, for one reason: {why}"
+        console.print(said, markup=False, style="yellow", soft_wrap=True)
     if summary.nothing_scored:
         console.print("no completion has a total", style="yellow")
     completions = summary.completions - completions_before
