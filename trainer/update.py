@@ -55,8 +55,8 @@ class UpdateStats:
 
 
 MAX_GAP = 1.0
-"""Limit on ``rollout_logprob_gap``, nats: ten times the alert's. Rounding to bfloat16 makes 0.04, tokens that another
-model sampled several."""
+"""Limit on ``rollout_logprob_gap``, nats, where another engine than the policy samples: ten times the alert's. Rounding
+to bfloat16 makes 0.04, tokens that another model sampled several."""
 
 
 def update(
@@ -120,7 +120,8 @@ def _update_once(
     sums = policy.accelerator.reduce(sums.float().to(policy.device), "sum").cpu().double()
     loss = float(sums[0])
     gap = float(sums[SUMS.index("rollout_logprob_gap")]) / (float(sums[-1]) or 1.0)
-    if gap > MAX_GAP:
+    engine = policy.rollout_engine
+    if gap > MAX_GAP and engine is not None and not engine.uses_policy_model:
         raise RunError(
             f"step {step}: log-probabilities in the loss differ by {gap:.3g} nats a token from those of sampling, more "
             f"than {MAX_GAP:g}: the rollout engine reports wrong ones, or has other weights; the weights were left as "
