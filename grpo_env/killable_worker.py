@@ -169,13 +169,11 @@ class Worker(Generic[A, B]):
             answer, error = from_bytes(self._receive())
         except (EOFError, OSError) as closed:
             raise WorkerDiedError(f"the worker process died ({_ending(self._process.wait())})") from closed
-        except BrokenFrameError as broken:
+        except BaseException as error:  # late, or interrupted between piece and answer: the pipe is out of step
             self.kill()
             self._process.close()
-            raise WorkerDiedError(f"the worker process was ended: {broken}") from broken
-        except BaseException:  # late, or interrupted between piece and answer: the pipe is out of step
-            self.kill()
-            self._process.close()
+            if isinstance(error, BrokenFrameError):
+                raise WorkerDiedError(f"the worker process was ended: {error}") from error
             raise
         if error is not None:
             raise error
@@ -373,17 +371,16 @@ class ProgramWorker:
         try:
             process.frames.send(json.dumps(request).encode())
             return _receive(process, timeout)
-        except BrokenFrameError as broken:
-            self.close()
-            raise WorkerDiedError(f"the worker process was ended: {broken}") from broken
         except (EOFError, OSError) as closed:
             exitcode = process.wait()
             self.close()
             if exitcode == -signal.SIGPROF:
                 raise LateError("the worker used up its processor time") from closed
             raise WorkerDiedError(f"the worker process died ({_ending(exitcode)})") from closed
-        except BaseException:  # late, or interrupted between request and answer: the pipe is out of step
+        except BaseException as error:  # late, or interrupted between request and answer: the pipe is out of step
             self.close()
+            if isinstance(error, BrokenFrameError):
+                raise WorkerDiedError(f"the worker process was ended: {error}") from error
             raise
 
 

@@ -93,7 +93,7 @@ class Clip(WeightedSum):
         check_bounds("clip", (self.low, self.high))
 
     def bounded(self, value: float) -> float:
-        return min(max(value, self.low), self.high)
+        return value if math.isinf(value) else min(max(value, self.low), self.high)  # an overflow is an error
 
 
 @dataclass(frozen=True)

@@ -91,8 +91,9 @@ def train(
         return
     from grpo_env.check import gain_warning
     from grpo_env.trainer import loop
+    from grpo_env.trainer.run.folder import is_first_process
 
-    for line in filter(None, map(gain_warning, mixture.tasks)):
+    for line in filter(None, map(gain_warning, mixture.tasks if is_first_process() else ())):
         console.print(f"warning: {line}", style="yellow", markup=False, soft_wrap=True)
     loop.train(mixture, run_dir=run_dir, **settings)
 

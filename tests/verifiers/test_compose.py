@@ -89,6 +89,7 @@ def test_a_sum_that_overflows_is_unscored_and_alone(weights: dict[str, float]) -
     assert (score.value, score.status) == (None, "error")
     assert "finite number, not inf" in score.explanation
     assert [part.value for part in score.parts] == [1.0, 1.0]
+    assert Clip(parts)(EXAMPLE, TEXT).status == "error"  # no bound hides it
 
 
 @pytest.mark.parametrize("watched", [Fixed(100.0), BAD_GOLD, Broken()])

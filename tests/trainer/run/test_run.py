@@ -521,6 +521,9 @@ def test_process_supervision_needs_steps(make_task, tmp_path: Path) -> None:
         train(make_task({"test_ascii": {"weight": 0.0}}), run_dir=tmp_path / "run")
     assert not (tmp_path / "run").exists()
     train(make_task(), run_dir=tmp_path / "both", supervision="both", steps=1)
+    assert metrics(tmp_path / "both", "train")[0]["scored_steps"] > 0
+    train(make_task(), run_dir=tmp_path / "outcome", steps=1)
+    assert "scored_steps" not in metrics(tmp_path / "outcome", "train")[0]
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="/dev/full stands for a full disk")
