@@ -157,10 +157,10 @@ def ours(work: Work, callbacks: Callbacks) -> None:
     """``grpo_env.train``, without evaluations, checkpoints or the final model."""
     import torch
 
-    from grpo_env import scoring_process
     from grpo_env.trainer import loop
     from grpo_env.trainer.extensions import step_sampler
     from grpo_env.trainer.run.recorder import Recorder
+    from grpo_env.workers import scoring_process
 
     task, _ = load(work)
     sample_rollouts, score_rollouts = step_sampler.sample_rollouts, step_sampler.score_rollouts

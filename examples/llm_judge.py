@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 from grpo_env import Score, load_task
-from grpo_env.files.reader import read_records
+from grpo_env.rows.reader import read_records
 from grpo_env.scoring import Fields, score_records
 
 MAX_SHOWN = 10

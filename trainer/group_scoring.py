@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from grpo_env import scoring_process
 from grpo_env.core import BatchVerifier, Group, Score, Verifier, score_groups
+from grpo_env.workers import scoring_process
 
 
 class BackgroundScorer:

@@ -8,8 +8,8 @@ from typing import ClassVar, get_args
 
 from grpo_env.core import Case, Completion, Example, Format, Score, Status, Verifier
 from grpo_env.errors import UsageError
-from grpo_env.killable_worker import START_TIMEOUT
 from grpo_env.registry import verifier
+from grpo_env.workers.killable_worker import START_TIMEOUT
 
 from .answer_text import check_choice, check_sources, shown
 from .answers.comma import Decimal, with_points

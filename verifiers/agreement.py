@@ -11,8 +11,8 @@ from typing import ClassVar
 
 from grpo_env.core import Case, Completion, Example, Format, GroupVerifier, Score
 from grpo_env.errors import UsageError
-from grpo_env.killable_worker import START_TIMEOUT
 from grpo_env.registry import verifier
+from grpo_env.workers.killable_worker import START_TIMEOUT
 
 from .answers.decide import decide
 from .answers.extract import ExtractedAnswer, final_answer

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from grpo_env.core import Case, Completion, Example, Score, Verifier
 from grpo_env.errors import UsageError
-from grpo_env.killable_worker import START_TIMEOUT, LateError, ProgramWorker, WorkerDiedError
 from grpo_env.lazy_regex import lazy_compile
 from grpo_env.registry import verifier
+from grpo_env.workers.killable_worker import START_TIMEOUT, LateError, ProgramWorker, WorkerDiedError
 
 from .answer_text import MAX_SHOWN, check_choice
 

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from grpo_env import scoring_process
 from grpo_env.core import Completion
 from grpo_env.errors import UsageError, nearest
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
+from grpo_env.workers import scoring_process
 
 from .exploits import HackReward, Limits, main_part, reasons
 from .hack import Hack, Target

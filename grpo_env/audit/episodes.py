@@ -19,10 +19,10 @@ from grpo_env.environments.load import load_environment, tools_of
 from grpo_env.environments.process import EnvironmentFailedError, EnvironmentProcess
 from grpo_env.environments.replay import Agent, from_list, load_gold, play
 from grpo_env.errors import UsageError, nearest
-from grpo_env.killable_worker import LateError
-from grpo_env.scoring_process import score_in_process
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
+from grpo_env.workers.killable_worker import LateError
+from grpo_env.workers.scoring_process import score_in_process
 
 from .agents import Script, Surroundings, scripts
 from .exploits import HackReward, Limits, main_part

@@ -18,10 +18,10 @@ from grpo_env.check.gold_completion import (
 from grpo_env.check.perturbations import differs, may_be_one_quantity, number, tolerances
 from grpo_env.core import Completion, Example, Group, Message, Score
 from grpo_env.errors import UsageError
-from grpo_env.scoring_process import score_in_process
 from grpo_env.taskfile.prompt import build_prompt
 from grpo_env.taskfile.schema import CaseSpec, Split
 from grpo_env.taskfile.task import Task
+from grpo_env.workers.scoring_process import score_in_process
 
 from .hack import Target
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from grpo_env.errors import RunError, UsageError
-from grpo_env.files.jsonl import dump_line
-from grpo_env.files.reader import read_records
+from grpo_env.rows.jsonl import dump_line
+from grpo_env.rows.reader import read_records
 
 from .rates import UNSURE
 from .sample import LabelRow

@@ -11,12 +11,12 @@ from typing import Any
 from grpo_env.core import Completion, Example, Group, Score
 from grpo_env.errors import UsageError
 from grpo_env.plural import counted
-from grpo_env.scoring_process import score_in_process
 from grpo_env.taskfile.composition import check_composition
 from grpo_env.taskfile.dataset import SplitRows
 from grpo_env.taskfile.doubtful_golds import doubtful, undecided_dates
 from grpo_env.taskfile.schema import CaseSpec, Split
 from grpo_env.taskfile.task import Task
+from grpo_env.workers.scoring_process import score_in_process
 
 from .data import columns, ids, lengths, overlap, repeated
 from .episodes import PLAYED, check_environment, metric_judges_turns

@@ -12,9 +12,9 @@ from grpo_env.environments.process import EnvironmentFailedError, EnvironmentPro
 from grpo_env.environments.replay import from_list, load_gold, play
 from grpo_env.environments.values import MAX_STATE
 from grpo_env.errors import UsageError
-from grpo_env.killable_worker import LateError
-from grpo_env.scoring_process import score_in_process
 from grpo_env.taskfile.task import Task
+from grpo_env.workers.killable_worker import LateError
+from grpo_env.workers.scoring_process import score_in_process
 
 from .data import load_tokenizer
 from .findings import Finding, error, short, warning

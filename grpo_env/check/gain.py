@@ -7,8 +7,8 @@ from math import fsum
 
 from grpo_env.core import BatchVerifier, Example, Group
 from grpo_env.errors import UsageError
-from grpo_env.scoring_process import score_in_process
 from grpo_env.taskfile.task import Task
+from grpo_env.workers.scoring_process import score_in_process
 
 from .gold_completion import CompletionTemplate, gold_answer, gold_reasoning, gold_text
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from grpo_env.core import Completion, Example, Finish, Format, Group, Verifier
 from grpo_env.errors import UsageError
-from grpo_env.scoring_process import score_in_process
 from grpo_env.taskfile.row_options import RowOptions
 from grpo_env.taskfile.task import Task
+from grpo_env.workers.scoring_process import score_in_process
 
 NEUTRAL_REASONING = "I read the question again and work it out."
 CHARACTERS_PER_TOKEN = 4  # an estimate, so that verifiers of length have token counts

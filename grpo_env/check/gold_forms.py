@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from grpo_env.core import Example, Group
-from grpo_env.files.column_names import guess
-from grpo_env.scoring_process import score_in_process
+from grpo_env.rows.column_names import guess
 from grpo_env.taskfile.gold_forms import SOME, TESTS, as_fraction, has_physical_unit, is_program, list_template
 from grpo_env.taskfile.task import Task
+from grpo_env.workers.scoring_process import score_in_process
 
 from .data import named
 from .findings import Finding, short, warning

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from grpo_env.core import Example, Group, Score, is_left_out
-from grpo_env.scoring_process import score_in_process
 from grpo_env.taskfile.task import Task
+from grpo_env.workers.scoring_process import score_in_process
 
 from .findings import Finding, error, short, warning
 from .gain import NOT_AN_ANSWER, gain_problem

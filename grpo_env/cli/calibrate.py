@@ -102,8 +102,8 @@ def _from_completions(
     ``again`` is the command that asks for the labels of the sample.
     """
     from grpo_env.calibrate import draw, labeled_rows
-    from grpo_env.files.writer import check_free, new_rows
     from grpo_env.results.rows import is_scores_file
+    from grpo_env.rows.writer import check_free, new_rows
     from grpo_env.scoring import score_files
 
     if out is None and ask:

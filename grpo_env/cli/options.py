@@ -15,7 +15,7 @@ import typer
 from rich.console import Console
 
 from grpo_env.errors import UsageError, nearest
-from grpo_env.files.writer import check_free
+from grpo_env.rows.writer import check_free
 
 from .hub_offline import set_if_unreachable
 
@@ -40,7 +40,7 @@ def _check_split(split: str) -> str:
 
 
 def _check_join(join: str | None) -> str | None:
-    from grpo_env.formats.join import BY
+    from grpo_env.rows.formats.join import BY
 
     if join is not None and join not in BY:
         raise UsageError(f"--join {join}: expected id, prompt or order")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from grpo_env.errors import UsageError, nearest
-from grpo_env.files.writer import check_free
+from grpo_env.rows.writer import check_free
 from grpo_env.terminal import escape_controls
 
 from .options import Split, TaskKeys, TaskName, VerifierFiles, console, loaded_task, write_new
@@ -137,7 +137,7 @@ def _as_call(line: str, tools: Sequence[Mapping[str, Any]]) -> str:
 
 def _score(task: Task, example: Example, completion: Completion) -> Score:
     from grpo_env.core import Group
-    from grpo_env.scoring_process import score_in_process
+    from grpo_env.workers.scoring_process import score_in_process
 
     ((score,),) = score_in_process(task.verifier, [Group(example, [completion])])
     return score.relabel(name="total")

@@ -10,8 +10,8 @@ from urllib.parse import quote
 import typer
 
 from grpo_env.errors import RunError, UsageError
-from grpo_env.files.writer import check_free
 from grpo_env.plural import counted
+from grpo_env.rows.writer import check_free
 from grpo_env.terminal import escape_controls
 
 from .options import (

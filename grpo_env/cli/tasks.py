@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from grpo_env.errors import UsageError
-from grpo_env.files.writer import check_free
+from grpo_env.rows.writer import check_free
 from grpo_env.terminal import escape_controls
 
 from .options import Split, TaskKeys, TaskName, VerifierFiles, console, loaded_task, write_new

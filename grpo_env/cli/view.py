@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from grpo_env.errors import UsageError
-from grpo_env.files.writer import check_free
+from grpo_env.rows.writer import check_free
 
 from .options import Overwrite, console, write_new
 from .serve import read_token

@@ -12,8 +12,8 @@ from typing import Any
 
 from grpo_env.core import Call, CallProblem, Completion, EnvironmentRecord, Example, Finish, Message, Result, Turn
 from grpo_env.errors import UsageError, nearest
-from grpo_env.killable_worker import LateError
 from grpo_env.taskfile.task import Task
+from grpo_env.workers.killable_worker import LateError
 
 from .calls import ResponseParser, WrittenCall, parse_calls, spoken
 from .load import check_columns, load_environment

@@ -11,8 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from grpo_env.killable_worker import LateError, ProgramWorker, WorkerDiedError
 from grpo_env.registry import locate
+from grpo_env.workers.killable_worker import LateError, ProgramWorker, WorkerDiedError
 
 from .children import descendants, end
 

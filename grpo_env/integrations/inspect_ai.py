@@ -21,8 +21,9 @@ from inspect_ai.solver import TaskState, generate
 
 from grpo_env.core import Completion, Example, Message, Score
 from grpo_env.errors import UsageError, nearest
-from grpo_env.files.reader import replace_surrogates
-from grpo_env.formats.packed_example import COLUMN, Unpacker, pack
+from grpo_env.integrations.examples import Unpacker
+from grpo_env.rows.formats.packed_example import COLUMN, pack
+from grpo_env.rows.reader import replace_surrogates
 from grpo_env.taskfile.schema import Split, VerifierSpec
 from grpo_env.taskfile.task import Task, load_task
 

@@ -17,8 +17,7 @@ from unicodedata import normalize
 
 from grpo_env.core import Example, Finish, Score
 from grpo_env.errors import UsageError
-from grpo_env.files.jsonl import dump_record
-from grpo_env.formats.packed_example import Unpacker, is_packed, pack, prompt_to_send
+from grpo_env.integrations.examples import Unpacker, prompt_to_send
 from grpo_env.integrations.scoring import (  # absolute: OpenRLHF loads this file without its package
     Pair,
     make_completion,
@@ -28,6 +27,8 @@ from grpo_env.integrations.scoring import (  # absolute: OpenRLHF loads this fil
     score_pairs,
     value_or,
 )
+from grpo_env.rows.formats.packed_example import is_packed, pack
+from grpo_env.rows.jsonl import dump_record
 from grpo_env.scoring.columns import as_text
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task, load_task

@@ -19,7 +19,7 @@ from typing import Any
 
 from grpo_env.core import Completion, Example, Format, Score, Verifier
 from grpo_env.errors import UsageError, nearest
-from grpo_env.killable_worker import START_TIMEOUT, LateError, ProgramWorker, WorkerDiedError
+from grpo_env.workers.killable_worker import START_TIMEOUT, LateError, ProgramWorker, WorkerDiedError
 
 MAX_LENGTH = 20_000  # characters of an answer
 MEMORY = 3 * 2**30  # bytes of address space, libraries included

@@ -13,8 +13,9 @@ from typing import Any
 
 from grpo_env.core import Completion, Example, Message, Score
 from grpo_env.errors import UsageError
-from grpo_env.formats.packed_example import COLUMN, Unpacker, pack, prompt_to_send
-from grpo_env.formats.trl import EPISODE
+from grpo_env.integrations.examples import Unpacker, prompt_to_send
+from grpo_env.rows.formats.packed_example import COLUMN, pack
+from grpo_env.rows.formats.trl import EPISODE
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task, find_task_file, load_task
 

@@ -18,7 +18,7 @@ from grpo_env.environments.load import load_environment, tools_of
 from grpo_env.environments.tools import wrong_arguments
 from grpo_env.environments.values import cut, result_text, state_of
 from grpo_env.errors import UsageError
-from grpo_env.formats.packed_example import COLUMN, unpack
+from grpo_env.rows.formats.packed_example import COLUMN, unpack
 from grpo_env.taskfile.task import Task
 
 from .scoring import make_completion

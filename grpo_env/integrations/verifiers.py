@@ -24,8 +24,9 @@ from verifiers.v1.dialects.chat import message_to_wire
 
 from grpo_env.core import Completion, Example
 from grpo_env.environments.episode import EnvironmentClass, Episode
-from grpo_env.formats.packed_example import Unpacker, pack
-from grpo_env.formats.verifiers import EPISODE
+from grpo_env.integrations.examples import Unpacker
+from grpo_env.rows.formats.packed_example import pack
+from grpo_env.rows.formats.verifiers import EPISODE
 from grpo_env.scoring.columns import episode_of
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task, load_task

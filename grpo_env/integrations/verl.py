@@ -15,7 +15,8 @@ from typing import Any
 
 from grpo_env.core import Example, Score
 from grpo_env.errors import UsageError
-from grpo_env.formats.packed_example import Unpacker, is_packed, pack, prompt_to_send
+from grpo_env.integrations.examples import Unpacker, prompt_to_send
+from grpo_env.rows.formats.packed_example import is_packed, pack
 from grpo_env.scoring.columns import as_text
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task, load_task

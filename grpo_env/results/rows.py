@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from grpo_env.errors import UsageError
-from grpo_env.files.reader import read_records
+from grpo_env.rows.reader import read_records
 
 ScoreRow = Mapping[str, Any]  # the keys are in docs/scoring.md
 

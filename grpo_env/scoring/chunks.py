@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from grpo_env.errors import UsageError
-from grpo_env.files.reader import Line, Record
+from grpo_env.rows.reader import Line, Record
 
 from .columns import MAX_GROUP
 

@@ -7,8 +7,8 @@ from contextlib import suppress
 from typing import Any
 
 from grpo_env.errors import UsageError
-from grpo_env.files.column_names import ANSWER, COMPLETION, QUESTION, guess
-from grpo_env.formats.chat import is_chat
+from grpo_env.rows.column_names import ANSWER, COMPLETION, QUESTION, guess
+from grpo_env.rows.formats.chat import is_chat
 
 Row = Mapping[str, Any]
 Read = Callable[[Row], Any]

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from grpo_env.core import EnvironmentRecord, Message, Turn
 from grpo_env.errors import UsageError, nearest
-from grpo_env.files.jsonl import json_value
-from grpo_env.formats.chat import before_turns, is_chat, read_messages
-from grpo_env.formats.file_format import PROMPT_RECORDED
+from grpo_env.rows.formats.chat import before_turns, is_chat, read_messages
+from grpo_env.rows.formats.file_format import PROMPT_RECORDED
+from grpo_env.rows.jsonl import json_value
 from grpo_env.taskfile.bounded_jinja import is_missing
 from grpo_env.taskfile.prompt import build_prompt, render, render_value
 from grpo_env.taskfile.row_rules import is_template

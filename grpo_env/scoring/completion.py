@@ -7,7 +7,7 @@ from typing import Any
 
 from grpo_env.core import Completion, EnvironmentRecord, Finish
 from grpo_env.errors import UsageError
-from grpo_env.formats.chat import Reply, read_reply
+from grpo_env.rows.formats.chat import Reply, read_reply
 from grpo_env.taskfile.bounded_jinja import is_missing
 from grpo_env.taskfile.task import Task
 

@@ -15,8 +15,8 @@ from grpo_env.core import Call, CallProblem, Finish, Result, Turn
 from grpo_env.environments.calls import WrittenCall, call_text, parse_calls, read_call
 from grpo_env.environments.tools import wrong_arguments
 from grpo_env.errors import UsageError
-from grpo_env.files.jsonl import json_value
-from grpo_env.formats.chat import Reply, content_text, is_chat, is_turn, read_turn
+from grpo_env.rows.formats.chat import Reply, content_text, is_chat, is_turn, read_turn
+from grpo_env.rows.jsonl import json_value
 
 Tools = tuple[Mapping[str, Any], ...]
 """Descriptions of tools, as OpenAI and chat templates have them: ``{"type": "function", "function": {...}}``."""

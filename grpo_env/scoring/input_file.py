@@ -15,13 +15,13 @@ from typing import Any
 from grpo_env.core import Example
 from grpo_env.environments.episode import EnvironmentClass
 from grpo_env.errors import UsageError
-from grpo_env.files.compression import content_size, folder_problem, is_stdin
-from grpo_env.files.reader import Line, Record, parse, read_lines
-from grpo_env.formats.detect import detect_format
-from grpo_env.formats.file_format import FileFormat
-from grpo_env.formats.join import By, no_match_message
-from grpo_env.formats.native import NATIVE
-from grpo_env.formats.openai_chat import OPENAI_CHAT
+from grpo_env.rows.compression import content_size, folder_problem, is_stdin
+from grpo_env.rows.formats.detect import detect_format
+from grpo_env.rows.formats.file_format import FileFormat
+from grpo_env.rows.formats.join import By, no_match_message
+from grpo_env.rows.formats.native import NATIVE
+from grpo_env.rows.formats.openai_chat import OPENAI_CHAT
+from grpo_env.rows.reader import Line, Record, parse, read_lines
 from grpo_env.taskfile.task import Task
 
 from .column_check import check_columns

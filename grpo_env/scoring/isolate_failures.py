@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from grpo_env.errors import UsageError
-from grpo_env.files.reader import Line, Record
-from grpo_env.killable_worker import WorkerDiedError
+from grpo_env.rows.reader import Line, Record
+from grpo_env.workers.killable_worker import WorkerDiedError
 
 from .chunks import Chunk
 from .job import ChunkResult, Job

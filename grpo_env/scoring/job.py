@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from grpo_env.files.jsonl import dump_line
-from grpo_env.files.reader import Line, Record, parse
+from grpo_env.rows.jsonl import dump_line
+from grpo_env.rows.reader import Line, Record, parse
 from grpo_env.taskfile.task import Task
 
 from .advantages import Advantage, group_advantages

@@ -9,7 +9,7 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import closing
 from typing import Generic, TypeVar
 
-from grpo_env.killable_worker import ReplaceableWorker, WorkerDiedError
+from grpo_env.workers.killable_worker import ReplaceableWorker, WorkerDiedError
 
 A = TypeVar("A")
 B = TypeVar("B")

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from grpo_env.files.parquet_writer import parquet_writer
-from grpo_env.files.reader import replace_surrogates
+from grpo_env.rows.parquet_writer import parquet_writer
+from grpo_env.rows.reader import replace_surrogates
 from grpo_env.taskfile.task import Task
 
 from .score_row import JSON_COLUMNS, arrow_schema

@@ -15,8 +15,8 @@ from typing import Any
 import pyarrow as pa
 
 from grpo_env.errors import RunError, UsageError
-from grpo_env.files.reader import read_lines
-from grpo_env.killable_worker import ReplaceableWorker, WorkerDiedError
+from grpo_env.rows.reader import read_lines
+from grpo_env.workers.killable_worker import ReplaceableWorker, WorkerDiedError
 
 from .chunks import Chunk, cut_files
 from .isolate_failures import isolate_failures

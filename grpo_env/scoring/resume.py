@@ -20,8 +20,8 @@ from typing import IO, Any, Self
 
 from grpo_env.core import Example
 from grpo_env.errors import RunError, UsageError
-from grpo_env.files.jsonl import dump_record
-from grpo_env.files.writer import check_free
+from grpo_env.rows.jsonl import dump_record
+from grpo_env.rows.writer import check_free
 
 from .job import ChunkResult
 from .summary import ScoreSummary

@@ -17,12 +17,12 @@ from rich.console import Console
 
 from grpo_env import __version__
 from grpo_env.core import Example
-from grpo_env.cores import usable_cores
 from grpo_env.errors import UsageError, nearest
-from grpo_env.formats.join import By
 from grpo_env.plural import counted
+from grpo_env.rows.formats.join import By
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
+from grpo_env.workers.cores import usable_cores
 
 from .chunks import cut_files
 from .columns import Fields

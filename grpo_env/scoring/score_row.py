@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from grpo_env.core import Completion, Example, Score
-from grpo_env.formats.file_format import PROMPT_RECORDED
+from grpo_env.rows.formats.file_format import PROMPT_RECORDED
 from grpo_env.taskfile.schema import VerifierSpec
 from grpo_env.taskfile.task import Task
 

@@ -9,7 +9,7 @@ from itertools import chain, groupby, islice, pairwise
 from typing import NamedTuple
 
 from grpo_env.core import Group, Score, score_groups
-from grpo_env.files.reader import Record
+from grpo_env.rows.reader import Record
 from grpo_env.taskfile.task import Task
 
 from .chunks import Chunk, cut_file

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from grpo_env.errors import RunError, UsageError, nearest
-from grpo_env.killable_worker import LateError
+from grpo_env.workers.killable_worker import LateError
 
 from .schemas import ErrorResponse, Item, RewardRequest, ScoreRequest
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from grpo_env.core import Example, Message, Score, Status
 from grpo_env.errors import UsageError
-from grpo_env.files.jsonl import dump_line
+from grpo_env.rows.jsonl import dump_line
 from grpo_env.scoring.completion import read_completion
 from grpo_env.scoring.reader import InputRow
 from grpo_env.scoring.scorer import score_rows

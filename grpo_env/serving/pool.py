@@ -11,8 +11,8 @@ from itertools import chain
 from typing import NamedTuple
 
 from grpo_env.errors import RunError
-from grpo_env.killable_worker import WorkerDiedError
 from grpo_env.scoring.reader import InputRow
+from grpo_env.workers.killable_worker import WorkerDiedError
 
 from .pieces import EncodedScore, Piece, PieceScorer, encode, units, unscored
 from .worker_slot import WorkerSlot

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from types import FrameType
 
-from grpo_env.cores import usable_cores
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import Task
+from grpo_env.workers.cores import usable_cores
 
 from .address import is_loopback, listen, url_of
 from .app import make_app

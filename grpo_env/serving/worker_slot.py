@@ -8,7 +8,7 @@ from concurrent.futures import Executor
 from contextlib import suppress
 from typing import Generic, TypeVar
 
-from grpo_env.killable_worker import LateError, ReplaceableWorker, WorkerDiedError
+from grpo_env.workers.killable_worker import LateError, ReplaceableWorker, WorkerDiedError
 
 A = TypeVar("A")
 B = TypeVar("B")

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from grpo_env.errors import UsageError
-from grpo_env.files.reader import SUFFIXES, numbered, read_records
 from grpo_env.registry import SAFE, is_safe_mode, load_function, locate
+from grpo_env.rows.reader import SUFFIXES, numbered, read_records
 
 from .schema import DatasetSpec, Split
 

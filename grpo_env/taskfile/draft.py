@@ -18,8 +18,8 @@ import yaml
 
 from grpo_env.core import Completion, Example, Format, Verifier, score_one
 from grpo_env.errors import UsageError
-from grpo_env.files.column_names import ANSWER, QUESTION, guess
-from grpo_env.files.reader import read_records
+from grpo_env.rows.column_names import ANSWER, QUESTION, guess
+from grpo_env.rows.reader import read_records
 
 from .dataset import is_local, load_rows
 from .doubtful_golds import doubtful

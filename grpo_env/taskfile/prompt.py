@@ -12,7 +12,7 @@ from jinja2.exceptions import SecurityError
 
 from grpo_env.core import Example, Format, Message
 from grpo_env.errors import UsageError, nearest
-from grpo_env.files.jsonl import json_value
+from grpo_env.rows.jsonl import json_value
 
 from . import bounded_jinja
 from .schema import PromptSpec

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from grpo_env.files.column_names import ANSWER, guess
+from grpo_env.rows.column_names import ANSWER, guess
 
 Row = Mapping[str, Any]
 

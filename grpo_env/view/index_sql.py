@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from grpo_env.equality import TOLERANCE
-from grpo_env.files.reader import LONGEST
+from grpo_env.rows.reader import LONGEST
 
 # The columns of a row: SQL type, and the keys of the score row.
 COLUMNS = {

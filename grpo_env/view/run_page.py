@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from grpo_env.files.reader import read_records
 from grpo_env.results.report.charts import Lines, Series
 from grpo_env.results.report.svg import svg
+from grpo_env.rows.reader import read_records
 
 from .sources import METRICS, Source
 from .store import Store

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from grpo_env.errors import UsageError
-from grpo_env.files.compression import DamagedError, open_source
-from grpo_env.files.jsonl import dump_record, json_value
-from grpo_env.files.reader import Line, parse, read_lines, read_records
 from grpo_env.results.rows import REQUIRED
+from grpo_env.rows.compression import DamagedError, open_source
+from grpo_env.rows.jsonl import dump_record, json_value
+from grpo_env.rows.reader import Line, parse, read_lines, read_records
 from grpo_env.scoring.score_row import JSON_COLUMNS
 
 Kind = Literal["jsonl", "parquet"]

@@ -18,9 +18,9 @@ from typing import Any
 import duckdb
 
 from grpo_env.errors import RunError, UsageError
-from grpo_env.files.reader import read_records, replace_surrogates
 from grpo_env.results.parts import named_parts
 from grpo_env.results.rows import REQUIRED
+from grpo_env.rows.reader import read_records, replace_surrogates
 
 from .index_sql import MACROS, groups_sql, row_paths, rows_sql, texts_sql
 from .sources import HEAD, Kind, Source, decoded, prepare, read_line, write_head

@@ -12,7 +12,7 @@ from rich.console import Console
 from grpo_env.core import Completion, Example, Group, Message, Turn, score_groups, score_one
 from grpo_env.environments.episode import EnvironmentClass, Episode, check_template, messages_of
 from grpo_env.errors import UsageError
-from grpo_env.files.reader import Line
+from grpo_env.rows.reader import Line
 from grpo_env.scoring.reader import RowReader
 from grpo_env.scoring.run import score_files
 from grpo_env.taskfile.task import make_task

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from grpo_env import Completion, Example, GroupVerifier, Score, Verifier, load_task
 from grpo_env.errors import UsageError
-from grpo_env.formats.packed_example import Unpacker, is_packed, pack
 from grpo_env.integrations import openrlhf, verl
+from grpo_env.integrations.examples import Unpacker
 from grpo_env.integrations.scoring import make_completion, refuse_groups, score_pairs
+from grpo_env.rows.formats.packed_example import is_packed, pack
 from grpo_env.taskfile.task import Task, make_task
 
 values = st.recursive(

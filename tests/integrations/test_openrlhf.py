@@ -11,8 +11,8 @@ import pytest
 
 from grpo_env.core import Completion
 from grpo_env.errors import UsageError
-from grpo_env.formats.packed_example import pack
 from grpo_env.integrations import openrlhf as adapter
+from grpo_env.rows.formats.packed_example import pack
 from grpo_env.taskfile.task import make_task
 
 USER, TURN = "<|im_start|>user\n", "<|im_end|>\n<|im_start|>assistant\n"

@@ -9,7 +9,8 @@ import pytest
 from grpo_env import Completion, Example
 from grpo_env.core import score_one
 from grpo_env.errors import UsageError
-from grpo_env.formats.packed_example import Unpacker, pack
+from grpo_env.integrations.examples import Unpacker
+from grpo_env.rows.formats.packed_example import pack
 from grpo_env.taskfile.task import make_task
 
 gym = pytest.importorskip("reasoning_gym", reason="reasoning-gym is not installed (make test-integrations)")

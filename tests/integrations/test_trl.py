@@ -14,9 +14,9 @@ import pytest
 
 from grpo_env import Example, Score, Verifier
 from grpo_env.errors import UsageError
-from grpo_env.files.reader import read_records
-from grpo_env.formats.packed_example import COLUMN, pack
 from grpo_env.integrations import trl as adapter
+from grpo_env.rows.formats.packed_example import COLUMN, pack
+from grpo_env.rows.reader import read_records
 from grpo_env.taskfile.task import Task, make_task
 
 ROOT = Path(__file__).parents[2]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from grpo_env.errors import UsageError
-from grpo_env.files.reader import read_records
 from grpo_env.integrations import trl as adapter
+from grpo_env.rows.reader import read_records
 from grpo_env.taskfile.task import make_task
 
 ROOT = Path(__file__).parents[2]

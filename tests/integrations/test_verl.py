@@ -10,9 +10,9 @@ import yaml
 from rich.console import Console
 
 from grpo_env.errors import UsageError
-from grpo_env.files.reader import read_records
-from grpo_env.formats.packed_example import pack
 from grpo_env.integrations import verl as adapter
+from grpo_env.rows.formats.packed_example import pack
+from grpo_env.rows.reader import read_records
 from grpo_env.scoring import score_files
 from grpo_env.taskfile.task import make_task
 

@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 
 from grpo_env.core import Call, Result
-from grpo_env.files.reader import Record
-from grpo_env.formats.detect import detect_format
+from grpo_env.rows.formats.detect import detect_format
+from grpo_env.rows.reader import Record
 from grpo_env.scoring import Fields, score_files
 from grpo_env.scoring.input_file import InputFile
 from grpo_env.scoring.reader import RowReader

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from grpo_env.core import Score, Verifier
 from grpo_env.errors import UsageError
-from grpo_env.files.reader import Line, Record
-from grpo_env.killable_worker import WorkerDiedError
 from grpo_env.registry import verifier
+from grpo_env.rows.reader import Line, Record
 from grpo_env.scoring import Fields, ScoreSummary, chunks, score_records
 from grpo_env.scoring.chunks import Chunk, cut_file
 from grpo_env.scoring.columns import MAX_GROUP
@@ -20,6 +19,7 @@ from grpo_env.scoring.isolate_failures import isolate_failures
 from grpo_env.scoring.job import Job
 from grpo_env.scoring.reader import RowReader
 from grpo_env.taskfile.task import make_task
+from grpo_env.workers.killable_worker import WorkerDiedError
 
 VOTES = {
     "version": 1,

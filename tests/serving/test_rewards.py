@@ -6,8 +6,8 @@ import pytest
 
 from grpo_env import load_task
 from grpo_env.core import Example
-from grpo_env.formats.packed_example import pack
 from grpo_env.integrations.openrlhf import RewardFunc
+from grpo_env.rows.formats.packed_example import pack
 
 PROMPT = "<|im_start|>user\nHow much is 9 * 2?<|im_end|>\n<|im_start|>assistant\n"
 TEXTS = ["<think>\n9*2=18\n</think>\n<answer>\n18\n</answer>", "#### 18", "#### 19", ""]

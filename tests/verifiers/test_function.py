@@ -17,8 +17,8 @@ from grpo_env.check import check
 from grpo_env.core import Completion, Example, Group, Message, score_groups
 from grpo_env.docgen.catalogue import entry
 from grpo_env.errors import UsageError
-from grpo_env.scoring_process import score_in_process
 from grpo_env.taskfile.task import Task, load_task, make_task
+from grpo_env.workers.scoring_process import score_in_process
 
 from .. import forked
 

@@ -10,13 +10,13 @@ from typing import Any
 
 from rich.console import Console
 
-from grpo_env import scoring_process
 from grpo_env.confidence_intervals import pass_at_k
 from grpo_env.endpoint import Endpoint
 from grpo_env.environments import pool
 from grpo_env.errors import UsageError
-from grpo_env.files.writer import check_new
+from grpo_env.rows.writer import check_new
 from grpo_env.taskfile.task import Task, load_task
+from grpo_env.workers import scoring_process
 
 from ..engine.policy import load_policy
 from ..episodes.conversation import check_conversation

@@ -15,8 +15,8 @@ from rich.console import Console
 from grpo_env.core import Example
 from grpo_env.endpoint import Endpoint
 from grpo_env.errors import UsageError
-from grpo_env.files.jsonl import dump_record
 from grpo_env.plural import counted
+from grpo_env.rows.jsonl import dump_record
 from grpo_env.scoring.job import ChunkResult
 from grpo_env.scoring.resume import ResumableOutput, examples_hash
 from grpo_env.scoring.summary import ScoreSummary

@@ -20,9 +20,9 @@ from rich.console import Console
 from grpo_env.confidence_intervals import Interval, wilson
 from grpo_env.core import Completion, Example, Group, Score, StepScore
 from grpo_env.errors import UsageError
-from grpo_env.files.jsonl import dump_record
-from grpo_env.files.reader import Line, Record, parse
 from grpo_env.plural import counted
+from grpo_env.rows.jsonl import dump_record
+from grpo_env.rows.reader import Line, Record, parse
 from grpo_env.scoring import RowResult, score_row
 from grpo_env.scoring.columns import Fields
 from grpo_env.scoring.input_file import InputFile, require_rows

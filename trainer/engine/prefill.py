@@ -60,8 +60,8 @@ def next_logits(
     if prompts is not None:
         inputs["prompts"] = prompts
         mask = mask.new_ones(1, 1, 1, 1)  # transformers leaves a mask of four dimensions unchanged
-    # An index copies the last states. A slice is a view with gaps, for which torch multiplies a frozen bfloat16 head row
-    # by row on a CPU, with a copy of the head for each: 17 GB for 64 prompts of Qwen2.5-0.5B (torch 2.13).
+    # An index copies the last states. A slice is a view with gaps, for which torch multiplies a frozen bfloat16 head
+    # row by row on a CPU, with a copy of the head for each: 17 GB for 64 prompts of Qwen2.5-0.5B (torch 2.13).
     last = torch.tensor([ids.shape[1] - 1], device=ids.device)
     logits: Tensor = policy.model(
         input_ids=ids, attention_mask=mask, use_cache=True, logits_to_keep=last, **inputs

@@ -25,8 +25,8 @@ from accelerate.utils import get_int_from_env
 from safetensors import SafetensorError
 
 from grpo_env.errors import RunError, UsageError
-from grpo_env.files.jsonl import dump_line
-from grpo_env.files.reader import read_records
+from grpo_env.rows.jsonl import dump_line
+from grpo_env.rows.reader import read_records
 from grpo_env.scoring.resume import lock
 from grpo_env.taskfile.mixture import Mixture
 from grpo_env.taskfile.yaml_file import read_yaml

@@ -10,12 +10,12 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from grpo_env import scoring_process
 from grpo_env.core import Example
 from grpo_env.taskfile.dataset import fingerprint
 from grpo_env.taskfile.mixture import Mixture
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
+from grpo_env.workers import scoring_process
 
 from ..batch import Batch
 from ..config import TrainConfig

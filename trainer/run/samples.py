@@ -9,8 +9,8 @@ from typing import Any
 
 from torch import Tensor
 
-from grpo_env.files.parquet_writer import parquet_writer
-from grpo_env.formats.packed_example import COLUMN, pack
+from grpo_env.rows.formats.packed_example import COLUMN, pack
+from grpo_env.rows.parquet_writer import parquet_writer
 from grpo_env.scoring.parquet_output import parquet_row
 from grpo_env.scoring.score_row import arrow_schema
 from grpo_env.taskfile.task import Task

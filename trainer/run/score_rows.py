@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from grpo_env.files.writer import new_rows
+from grpo_env.rows.writer import new_rows
 from grpo_env.scoring import RowResult, score_row
 from grpo_env.scoring.reader import InputRow
 from grpo_env.taskfile.task import Task

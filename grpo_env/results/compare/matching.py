@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import Any
 
 from grpo_env.errors import UsageError
-from grpo_env.files.reader import replace_surrogates
+from grpo_env.rows.reader import replace_surrogates
 
 from ..rows import ScoreRow, location
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import track
 
-from grpo_env.files.writer import new_rows
+from grpo_env.rows.writer import new_rows
 
 from ..parts import TOTAL, PartScore
 from ..rows import location, read_scores

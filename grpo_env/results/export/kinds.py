@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from grpo_env.files.writer import Column
+from grpo_env.rows.writer import Column
 
 from ..rows import ScoreRow
 

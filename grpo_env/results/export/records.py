@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from grpo_env.files.reader import replace_surrogates
+from grpo_env.rows.reader import replace_surrogates
 
 from ..parts import TOTAL, full_name, named_scores, part_score
 from ..rows import ScoreRow, group_of, metric_of

@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 from grpo_env.core import Turn
 from grpo_env.equality import equal
 from grpo_env.errors import UsageError
-from grpo_env.files.reader import replace_surrogates
-from grpo_env.files.writer import Column
+from grpo_env.rows.reader import replace_surrogates
+from grpo_env.rows.writer import Column
 
 from ..episodes import conversation, has_calls_in_text, told_after, tools_of, turns_of
 from ..parts import TOTAL, PartScore, full_name, named_scores, part_score, total

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from grpo_env.errors import RunError, UsageError, nearest
-from grpo_env.files.writer import Column, new_rows
 from grpo_env.plural import counted
+from grpo_env.rows.writer import Column, new_rows
 
 from ..rows import ScoreRow, groups
 from .kinds import Kind

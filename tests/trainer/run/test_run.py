@@ -25,7 +25,6 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from grpo_env import Score, Verifier, load_task
 from grpo_env.core import Example, Group, Message
 from grpo_env.errors import DivergedError, InterruptedRunError, RunError, UsageError
-from grpo_env.scoring_process import score_in_process
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 from grpo_env.trainer.advantages import token_advantages
@@ -41,6 +40,7 @@ from grpo_env.trainer.run.run import Run
 from grpo_env.trainer.run.task_checks import end_warning
 from grpo_env.trainer.run.weight_check import check_weights, root_mean_square
 from grpo_env.trainer.update import update
+from grpo_env.workers.scoring_process import score_in_process
 
 from ..shortcuts import read_samples
 
@@ -59,7 +59,7 @@ def _pressing_control_c(monkeypatch: pytest.MonkeyPatch) -> None:
             signal.raise_signal(signal.SIGINT)
         return score_in_process(verifier, groups)
 
-    monkeypatch.setattr("grpo_env.scoring_process.score_in_process", score)
+    monkeypatch.setattr("grpo_env.workers.scoring_process.score_in_process", score)
 
 
 LETTERS = {"test_ascii": {"weight": 1.0}}

@@ -15,8 +15,8 @@ from itertools import pairwise
 from math import inf
 from typing import Any, NamedTuple
 
-from grpo_env.killable_worker import LateError, ProgramWorker, WorkerDiedError
 from grpo_env.lazy_regex import lazy_compile
+from grpo_env.workers.killable_worker import LateError, ProgramWorker, WorkerDiedError
 
 from ..quantities.number import OverLimitError
 from .exact import decide, is_constant, readable

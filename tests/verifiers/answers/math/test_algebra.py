@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 
 from grpo_env.core import Completion, Example
-from grpo_env.killable_worker import ProgramWorker
 from grpo_env.verifiers.accuracy import Accuracy
 from grpo_env.verifiers.answers.math.algebra import ALGEBRA, OverLimitError, check_size
+from grpo_env.workers.killable_worker import ProgramWorker
 
 LIMIT = resource.getrlimit(resource.RLIMIT_CPU)[0]  # seconds of processor time
 pytestmark = pytest.mark.skipif(0 <= LIMIT < 60, reason=f"ulimit -t ends a worker after {LIMIT} s, before it does so")

@@ -22,9 +22,9 @@ from multiprocessing import Pipe
 from typing import Any, Generic, TypeVar
 from weakref import WeakSet
 
-from grpo_env.deadlines import Clock, Late, Lateness, Place, make_memory
 from grpo_env.errors import RunError
-from grpo_env.frames import BrokenFrameError, Frames
+from grpo_env.workers.deadlines import Clock, Late, Lateness, Place, make_memory
+from grpo_env.workers.frames import BrokenFrameError, Frames
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -69,7 +69,7 @@ class _Process:
             shared = [] if memory is None else [memory]
             ends = [*map(str, shared), str(child_end.fileno())]
             self._popen = subprocess.Popen(
-                [*_PYTHON, "grpo_env.worker_process", str(lifeline.fileno()), module, *arguments, *ends],
+                [*_PYTHON, "grpo_env.workers.worker_process", str(lifeline.fileno()), module, *arguments, *ends],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -184,7 +184,7 @@ class Worker(Generic[A, B]):
         memory = make_memory()
         try:
             self._clock = Clock(memory)
-            self._process = _Process("grpo_env.function_worker", memory=memory)
+            self._process = _Process("grpo_env.workers.function_worker", memory=memory)
         finally:
             os.close(memory)
         try:

@@ -14,13 +14,13 @@ from rich.console import Console
 
 from grpo_env.core import Example
 from grpo_env.errors import UsageError
-from grpo_env.files.reader import Record, read_records
-from grpo_env.formats.chat import read_reply
-from grpo_env.formats.detect import FORMATS, detect_format
-from grpo_env.formats.join import no_match_message
-from grpo_env.formats.native import NATIVE
-from grpo_env.formats.packed_example import pack
-from grpo_env.formats.trl import TRL_COMPLETIONS
+from grpo_env.rows.formats.chat import read_reply
+from grpo_env.rows.formats.detect import FORMATS, detect_format
+from grpo_env.rows.formats.join import no_match_message
+from grpo_env.rows.formats.native import NATIVE
+from grpo_env.rows.formats.packed_example import pack
+from grpo_env.rows.formats.trl import TRL_COMPLETIONS
+from grpo_env.rows.reader import Record, read_records
 from grpo_env.scoring import Fields
 from grpo_env.scoring.conversation import read_tools, read_turns
 from grpo_env.scoring.reader import RowReader

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from grpo_env import frames
-from grpo_env.frames import HEADER, MARK, MAX_BYTES, BrokenFrameError, Frames
+from grpo_env.workers import frames
+from grpo_env.workers.frames import HEADER, MARK, MAX_BYTES, BrokenFrameError, Frames
 
 
 @pytest.fixture

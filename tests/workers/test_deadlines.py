@@ -15,13 +15,13 @@ from dataclasses import dataclass
 import psutil
 import pytest
 
-from grpo_env import scoring_process
 from grpo_env.core import BatchVerifier, Completion, Example, Group, GroupVerifier, Score, Verifier, score_groups
-from grpo_env.killable_worker import ProgramWorker, ReplaceableWorker, Worker
-from grpo_env.scoring_process import score_in_process
 from grpo_env.verifiers.compose import AnyOf, FirstOf, WeightedSum
 from grpo_env.verifiers.each_step import EachStep
 from grpo_env.verifiers.parts import Part
+from grpo_env.workers import scoring_process
+from grpo_env.workers.killable_worker import ProgramWorker, ReplaceableWorker, Worker
+from grpo_env.workers.scoring_process import score_in_process
 
 SOON = 0.3  # seconds
 
@@ -283,7 +283,7 @@ def test_a_worker_killed_while_it_starts_is_started_again(tmp_path, monkeypatch)
 NOTEBOOK = """
 from dataclasses import dataclass
 from grpo_env.core import Completion, Example, Group, Score, Verifier
-from grpo_env.scoring_process import score_in_process
+from grpo_env.workers.scoring_process import score_in_process
 
 PRICE = 2.0
 

@@ -21,11 +21,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grpo_env.errors import UsageError
-from grpo_env.files import json_list, reader
-from grpo_env.files.column_names import ANSWER, QUESTION, guess
-from grpo_env.files.compression import folder_problem
-from grpo_env.files.jsonl import dump_line, dump_record
-from grpo_env.files.reader import Line, parse, read_lines, read_records
+from grpo_env.rows import json_list, reader
+from grpo_env.rows.column_names import ANSWER, QUESTION, guess
+from grpo_env.rows.compression import folder_problem
+from grpo_env.rows.jsonl import dump_line, dump_record
+from grpo_env.rows.reader import Line, parse, read_lines, read_records
 
 ROWS = [{"question": "2+3?", "answer": "5"}, {"question": 'a "quoted",\nline', "answer": "é ½"}]
 KINDS = ["jsonl", "json", "csv", "parquet"]

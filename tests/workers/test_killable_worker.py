@@ -11,12 +11,12 @@ import psutil
 import pytest
 
 from grpo_env.errors import RunError
-from grpo_env.frames import MARK
-from grpo_env.killable_worker import LateError, ProgramWorker, ReplaceableWorker, Worker, WorkerDiedError
+from grpo_env.workers.frames import MARK
+from grpo_env.workers.killable_worker import LateError, ProgramWorker, ReplaceableWorker, Worker, WorkerDiedError
 
 ECHO = """
 import os, signal, sys, time
-from grpo_env.worker_process import limit_processor_time, read_requests
+from grpo_env.workers.worker_process import limit_processor_time, read_requests
 
 print("libraries may print")
 for request, send in read_requests(sys.argv):

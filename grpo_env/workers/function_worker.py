@@ -7,9 +7,9 @@ import traceback
 from typing import Any
 
 from grpo_env import core
-from grpo_env.deadlines import Watch
-from grpo_env.frames import BrokenFrameError, Frames
-from grpo_env.killable_worker import from_bytes, to_bytes
+from grpo_env.workers.deadlines import Watch
+from grpo_env.workers.frames import BrokenFrameError, Frames
+from grpo_env.workers.killable_worker import from_bytes, to_bytes
 
 
 def main() -> None:
