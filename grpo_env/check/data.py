@@ -10,10 +10,11 @@ from grpo_env.control_tokens import without_control_tokens
 from grpo_env.core import Example, Format, Message
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.dataset import SplitRows
-from grpo_env.taskfile.prompt import is_true, prompt_ids, render
+from grpo_env.taskfile.prompt import prompt_ids
 from grpo_env.taskfile.row_rules import is_template
 from grpo_env.taskfile.schema import Split, VerifierSpec
 from grpo_env.taskfile.task import Task
+from grpo_env.taskfile.templates import is_true, render
 
 from .findings import Finding, error, warning
 from .gold_completion import prompt_text

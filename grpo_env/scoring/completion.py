@@ -8,8 +8,8 @@ from typing import Any
 from grpo_env.core import Completion, EnvironmentRecord, Finish
 from grpo_env.errors import UsageError
 from grpo_env.rows.formats.chat import Reply, read_reply
-from grpo_env.taskfile.bounded_jinja import is_missing
 from grpo_env.taskfile.task import Task
+from grpo_env.taskfile.templates import is_missing
 
 from .conversation import Tools, is_episode, read_turns, with_reasoning
 

@@ -55,9 +55,10 @@ def score_row(
             row["reasoning_content"] = result.row.reasonings[index]
     row |= {
         "finish_reason": completion.finish,
-        "num_tokens": completion.num_tokens,
         **score_fields(score),
     }
+    if completion.num_tokens is not None:
+        row["num_tokens"] = completion.num_tokens
     if completion.turns:
         row["turns"] = [turn.to_dict() for turn in completion.turns]
     if completion.environment is not None:
@@ -76,34 +77,34 @@ def score_fields(score: Score) -> dict[str, Any]:
     return {
         "total": score.value,
         "status": score.status,
-        "explanation": score.explanation,
-        **({"rule": score.rule} if score.rule else {}),
+        **_said(score),
         "parts": {part.name: part_fields(part) for part in score.parts},
-        "steps": [vars(step) for step in score.steps],
         "seconds": round(score.seconds, 6),
     }
 
 
 def part_fields(score: Score) -> dict[str, Any]:
     """A part as a score row has it, with its nested parts."""
-    part: dict[str, Any] = {
-        "value": score.value,
-        "weight": score.weight,
-        "weighted": None if score.value is None else score.weight * score.value,
-        "process": score.process,
-        "status": score.status,
-        "answer": score.answer,
-        "gold": score.gold,
-        "kind": score.kind,
-        "explanation": score.explanation,
-    }
-    if score.rule:
-        part["rule"] = score.rule
-    if score.steps:
-        part["steps"] = [vars(step) for step in score.steps]
+    part: dict[str, Any] = {"value": score.value, "weight": score.weight, "process": score.process}
+    part |= {"status": score.status, **_said(score)}
+    for name in ("answer", "gold", "kind"):
+        if (text := getattr(score, name)) is not None:
+            part[name] = text
     if score.parts:
         part["parts"] = {inner.name: part_fields(inner) for inner in score.parts}
     return part
+
+
+def _said(score: Score) -> dict[str, Any]:
+    """What a score says besides its value, as far as there is any."""
+    said: dict[str, Any] = {}
+    if score.explanation:
+        said["explanation"] = score.explanation
+    if score.rule:
+        said["rule"] = score.rule
+    if score.steps:
+        said["steps"] = [vars(step) for step in score.steps]
+    return said
 
 
 JSON_COLUMNS = ("turns", "environment", "tools")
@@ -119,7 +120,7 @@ def arrow_schema(tasks: Sequence[Task], *, text_prompts: bool = False) -> Any:
     )
 
     def part(specs: Sequence[VerifierSpec]) -> Any:
-        columns = [(name, pa.float64()) for name in ("value", "weight", "weighted", "process")]
+        columns = [(name, pa.float64()) for name in ("value", "weight", "process")]
         columns += [(name, pa.string()) for name in ("status", "answer", "gold", "kind", "explanation", "rule")]
         columns += [("steps", pa.list_(step))]
         nested = [spec.of for spec in specs if spec.of]

@@ -25,10 +25,10 @@ from .dataset import is_local, load_rows
 from .doubtful_golds import doubtful
 from .gold_forms import SOME, TESTS, as_fraction, has_physical_unit, is_program, list_template
 from .gold_kinds import PLURALS, counted, main_kind
-from .prompt import render_value
 from .question_parts import LETTERS, Options, find_options, find_passages, find_unit, passage_template, variable
 from .schema import DatasetSpec
 from .task import make_task, make_verifier
+from .templates import render_value
 from .yaml_file import parse_yaml
 
 MAX_ROWS = 100_000  # read to find out what a table holds

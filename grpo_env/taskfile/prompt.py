@@ -1,108 +1,19 @@
-"""Prompts: a row's columns become messages by sandboxed Jinja2 templates, and messages become text and token ids."""
+"""Prompts: a row's columns become messages, and messages become text and token ids."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
-
-from jinja2 import Template, TemplateError, TemplateSyntaxError, UndefinedError, meta
-from jinja2.exceptions import SecurityError
 
 from grpo_env.core import Example, Format, Message
 from grpo_env.errors import UsageError, nearest
 from grpo_env.rows.jsonl import json_value
 
-from . import bounded_jinja
 from .schema import PromptSpec
+from .templates import render
 
 BATCH = 1000  # prompts that are tokenized together to measure them
-
-_environment = bounded_jinja.BoundedEnvironment()
-
-
-@lru_cache(maxsize=1024)
-def _compile(template: str) -> tuple[Template, frozenset[str]]:
-    names = meta.find_undeclared_variables(_environment.parse(template))
-    return _environment.from_string(template), frozenset(names)
-
-
-@lru_cache(maxsize=1024)
-def _constant(template: str, format: Format) -> bounded_jinja.Rendered:
-    """A template without columns, such as most system prompts."""
-    return bounded_jinja.render(_compile(template)[0], {"format": format}, len(template))
-
-
-def render(template: str, row: Mapping[str, Any], format: Format, where: str) -> str:
-    """Fill a template with a row's columns.
-
-    Templates also see ``format`` (the task's format) and ``row`` (the whole row, for columns whose names are not
-    identifiers: ``{{ row['6b_finetuning'].solution }}``). Raises ``UsageError``, beginning with ``where``, which names
-    the unknown field and the nearest column.
-    """
-    return _render(template, row, format, where).text
-
-
-def render_value(template: str, row: Mapping[str, Any], format: Format, where: str) -> str | None:
-    """``render``, but ``None`` if a value in the text is none: it is no text "None" or "nan"."""
-    text, wrote_missing = _render(template, row, format, where)
-    return None if wrote_missing else text
-
-
-def _render(template: str, row: Mapping[str, Any], format: Format, where: str) -> bounded_jinja.Rendered:
-    compiled, names = _compiled(template, where)
-    known = {**row, "format": format, "row": row}
-    for name in sorted(names - known.keys()):
-        raise UsageError(f"{where}: template {template!r} uses the unknown field {name!r}; {nearest(name, row)}")
-    try:
-        return (
-            bounded_jinja.render(compiled, known, len(template)) if names - {"format"} else _constant(template, format)
-        )
-    except SecurityError as error:
-        raise UsageError(f"{where}: template {_short(template)} {error}") from error
-    except (UndefinedError, TemplateError) as error:
-        raise UsageError(f"{where}: template {template!r}: {error}") from error
-    except Exception as error:  # of an expression on an unexpected value, e.g. None.split
-        raise UsageError(f"{where}: template {template!r}: {type(error).__name__}: {error}") from error
-
-
-def check_template(template: str, where: str) -> None:
-    """Raise ``UsageError``, beginning with ``where``, for a template that no row can fill."""
-    _compiled(template, where)
-
-
-def _compiled(template: str, where: str) -> tuple[Template, frozenset[str]]:
-    """The template and the names that it uses."""
-    try:
-        return _compile(template)
-    except TemplateSyntaxError as error:
-        hint = "; compare with ==" if error.message and error.message.endswith("got '='") else ""
-        raise UsageError(
-            f"{where}: template line {error.lineno}: {(error.message or '').rstrip('.')}: {template!r}{hint}"
-        ) from error
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # of Python: too deep, too many digits
-        raise UsageError(f"{where}: template {_short(template)} cannot be compiled: {error}") from error
-
-
-def _short(template: str) -> str:
-    return repr(template if len(template) <= 100 else f"{template[:97]}...")
-
-
-def is_true(template: str, row: Mapping[str, Any], format: Format, where: str) -> bool:
-    """Whether a template writes ``true`` or ``1``, rather than ``false``, ``0``, ``none`` or nothing, in any case.
-
-    Raises ``UsageError``, beginning with ``where``, for any other text.
-    """
-    text = render(template, row, format, where).strip()
-    if text.lower() in ("true", "1"):
-        return True
-    if text.lower() in ("false", "0", "none", ""):
-        return False
-    raise UsageError(
-        f"{where}: template {_short(template)} gives {_short(text)}; it must give true or false, as does "
-        "{{ level == 5 }}"
-    )
 
 
 def build_prompt(spec: PromptSpec, row: Mapping[str, Any], format: Format, where: str) -> str | tuple[Message, ...]:

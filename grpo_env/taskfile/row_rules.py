@@ -9,7 +9,7 @@ from typing import TypeGuard
 from grpo_env.core import Example, Format
 from grpo_env.errors import UsageError
 
-from .prompt import is_true, render
+from .templates import is_true, render
 
 
 @dataclass(frozen=True)

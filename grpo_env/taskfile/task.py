@@ -16,10 +16,11 @@ from grpo_env.errors import UsageError, nearest
 from grpo_env.registry import find, home, is_safe_mode, locate
 
 from .dataset import HUB_KEYS, SplitRows, is_local, load_rows
-from .prompt import build_prompt, check_template, is_true, render_value
+from .prompt import build_prompt
 from .row_options import RowOptions
 from .row_rules import RowCondition, RowNumber, is_template
 from .schema import SECTIONS, ScheduleSpec, Split, TaskSpec, VerifierSpec
+from .templates import check_template, is_true, render_value
 from .validation import build_verifier, validate
 from .yaml_file import read_yaml
 

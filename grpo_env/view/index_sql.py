@@ -32,7 +32,7 @@ KEYS = {
     "tokens": "num_tokens",
     "given_advantage": "advantage",
 }
-PART_KEYS = ("value", "weighted", "status", "answer", "gold", "kind", "rule")
+PART_KEYS = ("value", "weight", "status", "answer", "gold", "kind", "rule")
 MAX_NAME = 300  # characters kept of an id, an answer, a gold answer; of a longer id also its hash
 MACROS = (
     "CREATE OR REPLACE MACRO number(x) AS CASE WHEN isfinite(TRY_CAST(x AS DOUBLE)) THEN TRY_CAST(x AS DOUBLE) END",
@@ -79,7 +79,7 @@ def texts_sql(kind: str, parts: int) -> str:
     statuses = ["v[9]"]
     for part in range(parts):
         at = first + part * len(PART_KEYS)
-        columns += [f"number(v[{at}]) AS p{part}", f"number(v[{at + 1}]) AS w{part}"]
+        columns += [f"number(v[{at}]) AS p{part}", f"number(v[{at}]) * number(v[{at + 1}]) AS w{part}"]
         statuses.append(f"v[{at + 2}]")
     columns.append(f"list_distinct([{', '.join(statuses)}]) AS statuses")
     extracted = f"SELECT json_extract_string(json, $paths) AS v, json_keys(json, '/parts') AS keys FROM ({json})"

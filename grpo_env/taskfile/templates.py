@@ -1,0 +1,167 @@
+"""Templates of task files: a row's columns become text, by Jinja2 in its sandbox.
+
+The sandbox keeps templates from Python's objects. It does not bound their time and memory.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, UndefinedError, meta
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from grpo_env.core import Format
+from grpo_env.errors import UsageError, nearest
+
+_wrote = threading.local()  # null: whether the text of this thread's template has a value that is none
+
+
+class _Null:
+    """What templates see of a value that is none: it is false, equals ``none``, and tells when it becomes text."""
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __eq__(self, other: object) -> bool:
+        return other is None or other is self
+
+    __hash__ = object.__hash__
+
+    def __str__(self) -> str:
+        _wrote.null = True
+        return "None"
+
+    __repr__ = __str__
+
+
+NULL = _Null()
+
+
+class _StrictlyUndefined(StrictUndefined):
+    """Also fails in a list, which prints as the ``repr`` of what is in it."""
+
+    __slots__ = ()
+    __repr__ = StrictUndefined._fail_with_undefined_error
+
+
+class _Environment(ImmutableSandboxedEnvironment):
+    """Strict, and with ``NULL`` for each value that is none."""
+
+    def __init__(self) -> None:
+        super().__init__(undefined=_StrictlyUndefined, keep_trailing_newline=True, finalize=_finalize)
+        self.tests["none"] = is_missing
+        self.policies["json.dumps_kwargs"] = {"sort_keys": True, "default": _json_default}
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        return _visible(super().getattr(obj, attribute))
+
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        return _visible(super().getitem(obj, argument))
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value of a table is none: ``None``, or NaN, which pandas has instead."""
+    return value is None or value is NULL or (isinstance(value, float) and math.isnan(value))
+
+
+def _visible(value: Any) -> Any:
+    return NULL if is_missing(value) else value
+
+
+def _finalize(value: Any) -> Any:
+    """What is written of a value: lists and mappings as JSON."""
+    if isinstance(value, (list, tuple, dict)):
+        return json.dumps(value, ensure_ascii=False, default=_json_default)
+    return _visible(value)
+
+
+def _json_default(value: Any) -> str | None:
+    return None if value is NULL else str(value)
+
+
+_environment = _Environment()
+
+
+@lru_cache(maxsize=1024)
+def _compile(template: str) -> tuple[Template, frozenset[str]]:
+    names = meta.find_undeclared_variables(_environment.parse(template))
+    compiled = _environment.from_string(template)
+    compiled.globals = dict(compiled.globals)  # a ChainMap otherwise, which each rendering copies slowly
+    return compiled, frozenset(names)
+
+
+@lru_cache(maxsize=1024)
+def _constant(template: str, format: Format) -> str:
+    """A template without columns, such as most system prompts."""
+    return _compile(template)[0].render(format=format)
+
+
+def render(template: str, row: Mapping[str, Any], format: Format, where: str) -> str:
+    """Fill a template with a row's columns.
+
+    Templates also see ``format`` (the task's format) and ``row`` (the whole row, for columns whose names are not
+    identifiers: ``{{ row['6b_finetuning'].solution }}``). Raises ``UsageError``, beginning with ``where``, which names
+    the unknown field and the nearest column.
+    """
+    compiled, names = _compiled(template, where)
+    for name in sorted(names - row.keys() - {"format", "row"}):
+        raise UsageError(f"{where}: template {template!r} uses the unknown field {name!r}; {nearest(name, row)}")
+    try:
+        if names <= {"format"}:
+            return _constant(template, format)
+        known = {name: _visible(row[name]) for name in names if name in row}
+        return compiled.render(known, format=format, row=row)
+    except (UndefinedError, TemplateError) as error:
+        raise UsageError(f"{where}: template {template!r}: {error}") from error
+    except Exception as error:  # of an expression on an unexpected value, e.g. None.split
+        raise UsageError(f"{where}: template {template!r}: {type(error).__name__}: {error}") from error
+
+
+def render_value(template: str, row: Mapping[str, Any], format: Format, where: str) -> str | None:
+    """``render``, but ``None`` if a value in the text is none: it is no text "None" or "nan"."""
+    _wrote.null = False
+    text = render(template, row, format, where)
+    return None if _wrote.null else text
+
+
+def check_template(template: str, where: str) -> None:
+    """Raise ``UsageError``, beginning with ``where``, for a template that no row can fill."""
+    _compiled(template, where)
+
+
+def _compiled(template: str, where: str) -> tuple[Template, frozenset[str]]:
+    """The template and the names that it uses."""
+    try:
+        return _compile(template)
+    except TemplateSyntaxError as error:
+        hint = "; compare with ==" if error.message and error.message.endswith("got '='") else ""
+        raise UsageError(
+            f"{where}: template line {error.lineno}: {(error.message or '').rstrip('.')}: {template!r}{hint}"
+        ) from error
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # of Python: too deep, too many digits
+        raise UsageError(f"{where}: template {_short(template)} cannot be compiled: {error}") from error
+
+
+def _short(template: str) -> str:
+    return repr(template if len(template) <= 100 else f"{template[:97]}...")
+
+
+def is_true(template: str, row: Mapping[str, Any], format: Format, where: str) -> bool:
+    """Whether a template writes ``true`` or ``1``, rather than ``false``, ``0``, ``none`` or nothing, in any case.
+
+    Raises ``UsageError``, beginning with ``where``, for any other text.
+    """
+    text = render(template, row, format, where).strip()
+    if text.lower() in ("true", "1"):
+        return True
+    if text.lower() in ("false", "0", "none", ""):
+        return False
+    raise UsageError(
+        f"{where}: template {_short(template)} gives {_short(text)}; it must give true or false, as does "
+        "{{ level == 5 }}"
+    )
