@@ -26,7 +26,6 @@ HEAVY = {
     "sympy",
     "math_verify",
     "numpy",
-    "matplotlib",
     "yaml",
     "pydantic",
     "fastapi",

@@ -109,9 +109,6 @@ def split_files(arguments: list[str]) -> tuple[list[Path], list[str]]:
 def report(
     scores: ScoresFile,
     out: Annotated[Path, typer.Option("--out", "-o", help="HTML file to write.")] = Path("report.html"),
-    png: Annotated[
-        Path | None, typer.Option("--png", metavar="FOLDER", help="Also write the charts to this folder.")
-    ] = None,
     groups: Annotated[
         Path | None,
         typer.Option(
@@ -124,24 +121,20 @@ def report(
     from grpo_env.results.report import make_report, render
     from grpo_env.results.report.captions import headline
     from grpo_env.results.report.caveats import reward_warnings
-    from grpo_env.results.report.charts import charts
-    from grpo_env.results.report.png import write_pngs
 
     if groups and groups.resolve() == out.resolve():
         raise UsageError(f"{out}: --groups and --out are the same file; give two names")
     for file in [out, *([groups] if groups else [])]:  # checked before the work, and again when writing
         check_free(file, overwrite=overwrite)
     report = make_report(scores)
-    pictures = write_pngs(charts(report).items(), png, overwrite=overwrite) if png else []
     if groups:
         write_new(groups, _groups_page(scores, report), overwrite=overwrite)
-        pictures.append(groups)
     write_new(out, render(report, _link(out, groups) if groups else None), overwrite=overwrite)
     console.print(escape_controls(headline(report)), markup=False, soft_wrap=True)
     for warning in reward_warnings(report):
         text = f"warning: {warning.problem}. {warning.advice}."
         console.print(escape_controls(text), markup=False, soft_wrap=True, style="yellow")
-    for file in (out, *pictures):
+    for file in filter(None, (out, groups)):
         console.print(f"Wrote {file}", markup=False, soft_wrap=True)
 
 

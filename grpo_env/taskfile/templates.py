@@ -38,6 +38,13 @@ class _Null:
 
     __repr__ = __str__
 
+    def __int__(self) -> int:  # of the filter int, which columns of pandas need
+        _wrote.null = True
+        return 0
+
+    def __float__(self) -> float:
+        return float(int(self))
+
 
 NULL = _Null()
 

@@ -95,6 +95,7 @@ def test_what_the_sandbox_refuses_ends_in_a_message_of_one_line(template):
     [
         ("{{ x }}", None),
         ("{{ x | trim }}", None),
+        ("{{ x | int }}", None),
         ("{{ n ~ ' ' ~ x }}", None),
         ("{{ extra.x | upper }}", None),
         ("{{ row['x'] | string }}", None),
