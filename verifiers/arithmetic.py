@@ -159,24 +159,30 @@ def _kinds(run: list[_Token]) -> list[str]:
     return kinds[1:] if kinds[:1] == ["="] else kinds
 
 
-def _equation(tokens: list[_Token]) -> Equation | None:
+def _sides(tokens: list[_Token]) -> list[list[_Token]]:
+    """The sides of an equation, without signs around it; none if there is nothing to calculate."""
     first, last = 0, len(tokens)
     while first < last and tokens[first].kind in "=*/)%":
         first += 1
     while first < last and tokens[last - 1].kind in "=+-*/(":
         last -= 1
-    tokens = tokens[first:last]
     sides: list[list[_Token]] = [[]]
-    for token in tokens:
+    for token in tokens[first:last]:
         if token.kind == "=":
             sides.append([])
         else:
             sides[-1].append(token)
     if len(sides) > 2 and not _is_calculation(sides[0]):  # "it drops 8 degrees = 2 - 8 = -6": the 8 is part of a name
         sides = sides[1:]
-    if len(sides) < 2 or not any(_is_calculation(side) for side in sides):
+    return sides if len(sides) > 1 and any(map(_is_calculation, sides)) else []
+
+
+def _equation(tokens: list[_Token]) -> Equation | None:
+    sides = _sides(tokens)
+    if not sides:
         return None
-    start, end = sides[0][0].start if sides[0] else tokens[0].start, tokens[-1].end
+    tokens = [token for side in sides for token in side]
+    start, end = tokens[0].start, tokens[-1].end
     if len(tokens) > MAX_TOKENS or any(len(token.kind) > MAX_DIGITS for token in tokens):
         return Equation(start, end, False, "too long to check")
     try:

@@ -59,22 +59,28 @@ def folded(scores: Sequence[Score], completion: Completion, on: On, whole: bool)
     if on == "last":
         score = scores[0]
         return score if whole or not completion.turns else _shifted(score, completion.turns[-1].start)
+    return _last_state(scores, completion) if on == "state" else _mean_of_turns(scores, completion, whole)
+
+
+def _last_state(scores: Sequence[Score], completion: Completion) -> Score:
+    """The value of the last state; steps are the gains."""
+    states = [completion.environment.state if completion.environment else None]
+    states += [turn.state for turn in completion.turns]
+    values = [0.0 if state is None else score.value or 0.0 for state, score in zip(states, scores, strict=True)]
+    gains = [after - before for before, after in pairwise(values)]
+    why = f"from {values[0]:g} to {values[-1]:g} over {len(gains)} turns" + (TOO_LARGE if states[-1] is None else "")
+    told = [
+        f"the state: {before:g} -> {after:g}" + (TOO_LARGE if state is None else "")
+        for (before, after), state in zip(pairwise(values), states[1:], strict=True)
+    ]
+    seconds = sum(score.seconds for score in scores)
+    return Score(values[-1], explanation=why, steps=_steps(completion, gains, told), seconds=seconds)
+
+
+def _mean_of_turns(scores: Sequence[Score], completion: Completion, whole: bool) -> Score:
     seconds = sum(score.seconds for score in scores)
     values = [score.value or 0.0 for score in scores]
-    if on == "state":
-        states = [completion.environment.state if completion.environment else None]
-        states += [turn.state for turn in completion.turns]
-        values = [0.0 if state is None else value for state, value in zip(states, values, strict=True)]
-        gains = [after - before for before, after in pairwise(values)]
-        why = f"from {values[0]:g} to {values[-1]:g} over {len(gains)} turns"
-        told = [
-            f"the state: {before:g} -> {after:g}" + (TOO_LARGE if state is None else "")
-            for (before, after), state in zip(pairwise(values), states[1:], strict=True)
-        ]
-        why += TOO_LARGE if states[-1] is None else ""
-        return Score(values[-1], explanation=why, steps=_steps(completion, gains, told), seconds=seconds)
-    told = [score.explanation for score in scores]
-    steps = _steps(completion, values, told)
+    steps = _steps(completion, values, [score.explanation for score in scores])
     if whole:  # it found nothing to judge in some turns: no call in the final answer, say
         judged = [step for step, score in zip(steps, scores, strict=True) if score.status != "no_answer"]
         if not judged:

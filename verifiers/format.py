@@ -10,7 +10,7 @@ from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
 from .answers.extract.boxed import boxed as box_in
-from .blocks import find_tags, first_block, is_blank, tag_names, whole_turn
+from .blocks import Tag, find_tags, first_block, is_blank, tag_names, whole_turn
 from .linear_regex import is_full_match, linear_regex
 
 
@@ -95,6 +95,10 @@ class StrictFormat(Verifier):
                 return f"{tags[number]} where {tag} was expected"
         if len(tags) > len(expected):
             return f"{tags[len(expected)]} after the last block"
+        return self._fault_between(text, names, expected, tags)
+
+    def _fault_between(self, text: str, names: tuple[str, ...], expected: list[str], tags: list[Tag]) -> str | None:
+        """What is wrong with the text inside, around and behind tags that are those expected."""
         ends = [0, *(tag.end for tag in tags)]
         starts = [*(tag.start for tag in tags), len(text)]
         untagged = self.format.answer is None  # the answer is then what follows the last tag

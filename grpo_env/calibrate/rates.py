@@ -109,10 +109,8 @@ def calibrate(rows: Sequence[LabelRow]) -> Calibration:
     negatives = [_sampled(own, correct=True, in_numerator=not own[0]["verdict"]) for own in covered.values()]
     positives = [_sampled(own, correct=False, in_numerator=own[0]["verdict"]) for own in covered.values()]
     effects = design_effect(negatives), design_effect(positives)
-    rates = [ratio(negatives, effects[0]), ratio(positives, effects[1])]
     one_sided = len({own[0]["verdict"] for own in covered.values()}) < len({row["verdict"] for row in rows})
-    if one_sided:
-        rates = [replace(rate, value=None, interval=(0.0, 1.0)) for rate in rates]
+    rates = _error_rates((negatives, positives), effects, one_sided)
     first = rows[0]
     return Calibration(
         task=first["task"],
@@ -130,6 +128,14 @@ def calibrate(rows: Sequence[LabelRow]) -> Calibration:
         strata=tuple(_stratum_rate(name, own) for name, own in covered.items()),
         errors=tuple(row for own in covered.values() for row in own if row["label"] != row["verdict"]),
     )
+
+
+def _error_rates(
+    sides: tuple[list[Sampled], list[Sampled]], effects: tuple[float, float], one_sided: bool
+) -> list[Rate]:
+    """Of wrong verdicts among right answers and among wrong ones; unknown if only one verdict has labels."""
+    rates = [ratio(strata, effect) for strata, effect in zip(sides, effects, strict=True)]
+    return [replace(rate, value=None, interval=(0.0, 1.0)) for rate in rates] if one_sided else rates
 
 
 def _sampled(rows: Sequence[LabelRow], *, correct: bool, in_numerator: bool) -> Sampled:

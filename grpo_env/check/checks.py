@@ -180,30 +180,35 @@ def _check_data(
     if task.spec.environment is not None and metric_judges_turns(task):
         result.not_run["gold"] = f"{task.metric} reads turns; see the gold paths of the environment"
         return
-    golds = [gold for example in everything if (gold := gold_answer(task, example)) is not None]
-    if len(golds) < len(everything):
+    unreadable = sum(len(split_rows.rows) for split_rows in rows.values()) - len(everything)
+    _check_golds(task, result, everything, unreadable)
+
+
+def _check_golds(task: Task, result: CheckResult, examples: Sequence[Example], unreadable: int) -> None:
+    """Add the facts and findings about the gold answers; ``unreadable`` rows are not among the examples."""
+    golds = [gold for example in examples if (gold := gold_answer(task, example)) is not None]
+    if len(golds) < len(examples):
         result.not_run["gold"] = "some rows have no gold answer that could be written out (dataset.answer)"
-    else:
-        unreadable = sum(len(split_rows.rows) for split_rows in rows.values()) - len(everything)
-        doubts = list(doubtful(golds, option(task.metric_verifier, "decimal", "point")))
-        result.findings += [
-            warning("data", everything[index].name, f"the gold answer {golds[index]!r:.60} {why}", fix, why)
-            for index, why, fix in doubts
-        ]
-        if dates := undecided_dates(golds):
-            result.facts["dates"] = (
-                f"{len(dates):,} of {len(golds):,} gold answers are dates such as {dates[0]}, of which nothing says"
-                " whether the day or the month comes first: only the same numbers in the same order are right"
-            )
-        facts, findings = gold_kinds(task, everything, golds, unreadable, {index for index, _, _ in doubts})
+        return
+    doubts = list(doubtful(golds, option(task.metric_verifier, "decimal", "point")))
+    result.findings += [
+        warning("data", examples[index].name, f"the gold answer {golds[index]!r:.60} {why}", fix, why)
+        for index, why, fix in doubts
+    ]
+    if dates := undecided_dates(golds):
+        result.facts["dates"] = (
+            f"{len(dates):,} of {len(golds):,} gold answers are dates such as {dates[0]}, of which nothing says"
+            " whether the day or the month comes first: only the same numbers in the same order are right"
+        )
+    for facts, findings in (
+        gold_kinds(task, examples, golds, unreadable, {index for index, _, _ in doubts}),
+        gold_forms(task, examples, golds),
+    ):
         result.facts |= facts
         result.findings += findings
-        facts, findings = gold_forms(task, everything, golds)
-        result.facts |= facts
-        result.findings += findings
-        result.findings += [*gold_in_prompt(task, everything, golds), *left_out(task, everything, golds)]
-        result.facts["gold"], findings = check_golds(task, everything, golds)
-        result.findings += findings
+    result.findings += [*gold_in_prompt(task, examples, golds), *left_out(task, examples, golds)]
+    result.facts["gold"], findings = check_golds(task, examples, golds)
+    result.findings += findings
 
 
 def _with_rows(examples: Mapping[Split, Sequence[Example]]) -> dict[Split, list[Example]]:

@@ -151,17 +151,19 @@ class _Check:
             for text in (template.text(NEUTRAL_REASONING, question), question)
         ]
         scores = [score for (score,) in score_in_process(self.task.verifier, groups)]
-        answers = [score.part(self.task.metric).value or 0.0 for score in scores[::2]]
-        least = 1 if self.task.spec.partial_credit else HALF
-        paid = [index for index, value in zip(indices, answers, strict=True) if value >= least]
-        if len(paid) > FEW * len(indices):
-            what = f"the question, given as the answer, gets {self.task.metric} {max(answers):g} in {len(paid):,} of "
-            yield error("gold", self.examples[paid[0]].name, f"{what}{len(indices):,} rows", "fix the verifier")
+        yield from self._paid_questions(indices, [score.part(self.task.metric).value or 0.0 for score in scores[::2]])
         rewards = [score.value or 0.0 for score in scores[1::2]]
         if self.totals and min(rewards) > 0 and min(rewards) >= HALF * max(self.totals):
             what = f"the question, repeated without an answer, is rewarded with {min(rewards):g} or more"
             fix = "gate what pays for it by when, or give it a smaller weight"
             yield warning("gold", "verifiers", f"{what}, a gold answer with {max(self.totals):g}", fix)
+
+    def _paid_questions(self, indices: Sequence[int], values: Sequence[float]) -> Iterator[Finding]:
+        least = 1 if self.task.spec.partial_credit else HALF
+        paid = [index for index, value in zip(indices, values, strict=True) if value >= least]
+        if len(paid) > FEW * len(indices):
+            what = f"the question, given as the answer, gets {self.task.metric} {max(values):g} in {len(paid):,} of "
+            yield error("gold", self.examples[paid[0]].name, f"{what}{len(indices):,} rows", "fix the verifier")
 
     def partial_credit(self) -> Iterator[Finding]:
         """A warning for each kind of perturbed answers that get part of the credit."""

@@ -24,11 +24,10 @@ def doubtful(golds: Sequence[str], decimal: str = "point") -> Iterator[tuple[int
     from grpo_env.verifiers.answers.kinds.date import read_date
 
     counts = Counter(gold.strip().casefold() for gold in golds)
-    commas = {index for index, gold in enumerate(golds) if _HAS_COMMA.fullmatch(gold.strip())}
-    possible = {index for index, gold in enumerate(golds) if _MAY_HAVE_COMMA.fullmatch(gold.strip())}
+    commas, possible = _matching(golds, _HAS_COMMA), _matching(golds, _MAY_HAVE_COMMA)
     if decimal == "comma" or commas or len(possible) > MOST * len(golds):
         commas |= possible
-    points = {index for index, gold in enumerate(golds) if _HAS_POINT.fullmatch(gold.strip())} if commas else set()
+    points = _matching(golds, _HAS_POINT) if commas else set()
     mixed = "; others have decimal points" if points else ""
     for index, gold in enumerate(golds):
         text = gold.strip().casefold()
@@ -40,6 +39,10 @@ def doubtful(golds: Sequence[str], decimal: str = "point") -> Iterator[tuple[int
             yield index, f"is read as two numbers, not as one with a decimal comma{mixed}", _SET_COMMA
         elif decimal == "comma" and index in points:
             yield index, "has a decimal point where decimal: comma is set", "write it with a comma"
+
+
+def _matching(golds: Sequence[str], pattern: re.Pattern[str]) -> set[int]:
+    return {index for index, gold in enumerate(golds) if pattern.fullmatch(gold.strip())}
 
 
 def undecided_dates(golds: Sequence[str]) -> list[str]:

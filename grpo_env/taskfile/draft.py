@@ -166,15 +166,8 @@ def _filled(template: str, row: Mapping[str, Any]) -> str:
 def _metric(table: _Table, options: Options | None) -> _Metric:
     """What compares the gold answers as they are meant."""
     name = variable(table.answer)
-    values = [row[table.answer] for row in table.rows if row[table.answer] not in (None, "", [])]
-    if values and all(isinstance(value, dict) for value in values):
-        key = next((key for key in ("text", "aliases") if all(isinstance(v.get(key), list) for v in values)), None)
-        if key is not None:  # SQuAD, TriviaQA
-            return _Metric(f"{{{{ {name}.{key} | tojson }}}}", options={"golds": "any"}, why=ANY)
-    if any(isinstance(value, list) for value in values):
-        all_lists = all(isinstance(value, list) for value in values)
-        template = f"{{{{ {name} | tojson }}}}" if all_lists else list_template(name)
-        return _Metric(template, options={"golds": "any"}, why=ANY)
+    if lists := _of_lists(table, name):
+        return lists
     if options is not None and options.base is not None:
         number = f"{name} | int" + (f" - {options.base}" if options.base else "")
         return _Metric(f"{{{{ '{LETTERS}'[{number}] }}}}", options={"kind": "choice"})
@@ -185,6 +178,20 @@ def _metric(table: _Table, options: Options | None) -> _Metric:
     if tests := _tests(table):
         return replace(metric, name="python_tests", options=tests, why="The gold answers are reference programs.")
     return _numbers(table, metric, golds)
+
+
+def _of_lists(table: _Table, name: str) -> _Metric | None:
+    """For gold answers that are lists, of which each item is right."""
+    values = [row[table.answer] for row in table.rows if row[table.answer] not in (None, "", [])]
+    if values and all(isinstance(value, dict) for value in values):
+        key = next((key for key in ("text", "aliases") if all(isinstance(v.get(key), list) for v in values)), None)
+        if key is not None:  # SQuAD, TriviaQA
+            return _Metric(f"{{{{ {name}.{key} | tojson }}}}", options={"golds": "any"}, why=ANY)
+    if any(isinstance(value, list) for value in values):
+        all_lists = all(isinstance(value, list) for value in values)
+        template = f"{{{{ {name} | tojson }}}}" if all_lists else list_template(name)
+        return _Metric(template, options={"golds": "any"}, why=ANY)
+    return None
 
 
 ANY = "Each item of a list is a right answer; golds: all if all of them are needed."

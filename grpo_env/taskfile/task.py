@@ -486,13 +486,12 @@ def _verifier(name: str, spec: VerifierSpec, file: _File, at: list[str]) -> Veri
         )
     options = dict(spec.model_extra or {})
     known = {field.name for field in fields(cast(Any, cls))}
-    composite = "parts" in known
-    if composite and (not spec.of or "parts" in options):
-        raise UsageError(f"{source}: {'.'.join(at)}.of: {spec.use or name} needs a mapping of verifiers here")
-    if spec.of is not None and not composite:
+    if "parts" in known:
+        if not spec.of or "parts" in options:
+            raise UsageError(f"{source}: {'.'.join(at)}.of: {spec.use or name} needs a mapping of verifiers here")
+        options["parts"] = _parts(spec.of, file, [*at, "of"])
+    elif spec.of is not None:
         raise UsageError(f"{source}: {'.'.join(at)}.of: {spec.use or name} is not composed of other verifiers")
-    if composite:
-        options["parts"] = _parts(spec.of or {}, file, [*at, "of"])
     if "deadline" in known and spec.deadline is not None:  # an option of its own, as of python_tests
         options["deadline"] = spec.deadline
     if "format" in known:

@@ -28,19 +28,7 @@ _LIBRARY: dict[tuple[str, str], Callable[..., Any]] = {
 def literal(node: ast.expr, context: Iterable[ast.stmt]) -> Any:
     """The value of an expression. ``context`` has the imports that its names need. Raises ``ValueError``."""
     if isinstance(node, ast.Call):
-        make = _constructor(node.func, context)
-        if make is None or any(isinstance(argument, ast.Starred) for argument in node.args):
-            raise ValueError("not a literal")
-        try:
-            arguments = [literal(argument, context) for argument in node.args]
-            options = {str(keyword.arg): literal(keyword.value, context) for keyword in node.keywords}
-            if make in (list, tuple, set, frozenset, dict, bytearray) and (len(arguments) > 1 or options):
-                raise ValueError("not a literal")
-            if make is fractions.Fraction and any("e" in str(argument).lower() for argument in arguments):
-                raise ValueError("not a literal")
-            return make(*arguments, **options)
-        except (TypeError, ArithmeticError, MemoryError, RecursionError):
-            raise ValueError("not a literal") from None
+        return _constructed(node, context)
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
         items = [literal(item, context) for item in node.elts]
         return items if isinstance(node, ast.List) else _hashed(tuple if isinstance(node, ast.Tuple) else set, items)
@@ -50,6 +38,22 @@ def literal(node: ast.expr, context: Iterable[ast.stmt]) -> Any:
     try:
         return ast.literal_eval(node)
     except (TypeError, RecursionError, MemoryError):
+        raise ValueError("not a literal") from None
+
+
+def _constructed(node: ast.Call, context: Iterable[ast.stmt]) -> Any:
+    make = _constructor(node.func, context)
+    if make is None or any(isinstance(argument, ast.Starred) for argument in node.args):
+        raise ValueError("not a literal")
+    try:
+        arguments = [literal(argument, context) for argument in node.args]
+        options = {str(keyword.arg): literal(keyword.value, context) for keyword in node.keywords}
+        if make in (list, tuple, set, frozenset, dict, bytearray) and (len(arguments) > 1 or options):
+            raise ValueError("not a literal")
+        if make is fractions.Fraction and any("e" in str(argument).lower() for argument in arguments):
+            raise ValueError("not a literal")
+        return make(*arguments, **options)
+    except (TypeError, ArithmeticError, MemoryError, RecursionError):
         raise ValueError("not a literal") from None
 
 

@@ -179,13 +179,7 @@ def _from_code(text: str, entry_point: str | None) -> Iterator[UnitTest]:
             continue
         before.append(node)
         rest = rest or _tests_something(node)
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("test") and not node.args.args:
-            calls.append((f"{node.name}()", node.name))
-        elif isinstance(node, ast.ClassDef) and node.bases:
-            names = [item.name for item in node.body if isinstance(item, ast.FunctionDef)]
-            calls += [(f"{node.name}({name!r}).debug()", name) for name in names if name.startswith("test")]
-        elif isinstance(node, ast.FunctionDef) and node.name == "check" and entry_point and not rest:
-            calls.append((f"check({entry_point})", "check"))
+        calls += _calls_of(node, None if rest else entry_point)
     if rest:
         calls = [call for call in calls if call[1] != "check"]
         yield _block(before, entry_point)
@@ -193,6 +187,17 @@ def _from_code(text: str, entry_point: str | None) -> Iterator[UnitTest]:
         yield replace(_block([*before, *_parse(call)], entry_point, method), text=call)
     if not (has_assert or rest or calls):
         raise ValueError("the code has no assert and calls no test")
+
+
+def _calls_of(node: ast.stmt, entry_point: str | None) -> Iterator[tuple[str, str]]:
+    """The calls that run the tests which a statement defines, with the name of the method."""
+    if isinstance(node, ast.FunctionDef) and node.name.startswith("test") and not node.args.args:
+        yield f"{node.name}()", node.name
+    elif isinstance(node, ast.FunctionDef) and node.name == "check" and entry_point:
+        yield f"check({entry_point})", "check"
+    elif isinstance(node, ast.ClassDef) and node.bases:
+        names = [item.name for item in node.body if isinstance(item, ast.FunctionDef)]
+        yield from ((f"{node.name}({name!r}).debug()", name) for name in names if name.startswith("test"))
 
 
 def _tests_something(node: ast.stmt) -> bool:

@@ -155,6 +155,10 @@ def _token(data: Any, as_json: bool) -> str:
     if not isinstance(data, dict) or len(data) != 1:
         raise ValueError("not a plain value")
     ((kind, content),) = data.items()
+    return _token_of_kind(kind, content, as_json)
+
+
+def _token_of_kind(kind: str, content: Any, as_json: bool) -> str:
     if kind == "tuple":
         return _container("l" if as_json else "t", [_token(item, as_json) for item in content])
     if kind == "dict":

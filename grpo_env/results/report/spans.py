@@ -75,9 +75,8 @@ def mark_text(
     steps = [step for step in steps if 0 <= step.start < step.end <= len(text)][:MAX_STEPS]
     low, high = scale or (min((s.value for s in steps), default=0.0), max((s.value for s in steps), default=0.0))
     excerpts = [(0, len(text))] if len(text) <= head + tail else [(0, head), (len(text) - tail, len(text))]
-    bounds = {bound for excerpt in excerpts for bound in excerpt}
-    bounds |= {bound for step in steps for bound in (step.start, step.end)} | set(answer or ())
-    bounds |= {bound for span in spans for bound in (span.start, span.end)}
+    bounds = {bound for place in (*excerpts, answer or ()) for bound in place}
+    bounds |= {bound for place in (*steps, *spans) for bound in (place.start, place.end)}
     pieces = []
     for number, (first, last) in enumerate(excerpts):
         if number:
