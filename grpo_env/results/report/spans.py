@@ -76,7 +76,8 @@ def mark_text(
     low, high = scale or (min((s.value for s in steps), default=0.0), max((s.value for s in steps), default=0.0))
     excerpts = [(0, len(text))] if len(text) <= head + tail else [(0, head), (len(text) - tail, len(text))]
     bounds = {bound for place in (*excerpts, answer or ()) for bound in place}
-    bounds |= {bound for place in (*steps, *spans) for bound in (place.start, place.end)}
+    places: list[StepScore | Span] = [*steps, *spans]
+    bounds |= {bound for place in places for bound in (place.start, place.end)}
     pieces = []
     for number, (first, last) in enumerate(excerpts):
         if number:
