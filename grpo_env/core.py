@@ -515,7 +515,7 @@ def _timed(
         return _run(score, len(completions))
     before = _watch.enter(verifier, example, completions)
     if isinstance(before, Score):
-        return [before] * len(completions)
+        return [before.relabel(seconds=before.seconds / len(completions))] * len(completions)
     scores = _run(score, len(completions))
     _watch.leave(before, scores)
     return scores

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 QUESTION = (
     *("question", "problem", "prompt", "query", "instruction", "input", "exercise", "task", "text"),
@@ -36,3 +37,11 @@ def name_parts(name: str) -> list[str]:
     """The words of a name in small letters: ``goldAnswer_2`` is ``gold`` and ``answer``."""
     snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
     return [part for part in re.split(r"[\W\d_]+", snake) if part]
+
+
+def rows_below(row: Mapping[str, Any], file: str = "FILE") -> str:
+    """What to do if the only row of a file has a list of rows in a column; empty if it has none."""
+    name = next((name for name, value in row.items() if isinstance(value, list) and value), None)
+    if name is None or not isinstance(row[name][0], dict):
+        return ""
+    return f"; the rows are under {name!r}: jq -c '.{name}[]' {file} > rows.jsonl"

@@ -1,16 +1,20 @@
-"""Opens a file or standard input, decompresses it, turns UTF-16 into UTF-8, and peeks at its first bytes."""
+"""Opens a file, standard input or a part of a zip, decompresses it, turns UTF-16 into UTF-8, and peeks at its start."""
 
 from __future__ import annotations
 
 import codecs
 import gzip
 import io
+import shutil
 import sys
 import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
+from copy import copy
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, NamedTuple
+from tempfile import TemporaryFile
+from typing import IO, Any, BinaryIO, Literal, NamedTuple
+from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
 from grpo_env.errors import UsageError
 
@@ -19,6 +23,7 @@ STDIN: Literal["-"] = "-"
 HEAD = 1 << 16  # bytes by which the kind of file is detected
 BLOCK = 1 << 18
 DECOMPRESS_STEP = 1 << 12
+ZSTANDARD = 93  # in a zip, which Python reads from 3.14 on; what Inspect writes
 SAMPLE = 1 << 24  # decompressed bytes from which the size of a compressed file is estimated
 
 
@@ -52,6 +57,32 @@ def open_source(path: Path | Literal["-"]) -> Iterator[Source]:
         except OSError as error:
             raise UsageError(f"{path}: cannot be read ({error.strerror or error})") from error
         yield source
+
+
+@contextmanager
+def seekable(name: str, source: Source) -> Iterator[IO[bytes]]:
+    """The file of a source, or a temporary copy of its bytes. Raises ``UsageError`` if they are damaged."""
+    with nullcontext(source.file) if source.file else TemporaryFile() as file:
+        if source.file is None:
+            try:
+                shutil.copyfileobj(source.stream, file, BLOCK)
+            except DamagedError as error:
+                raise UsageError(f"{name}: {error}") from error
+            file.seek(0)
+        yield file
+
+
+def open_member(name: str, archive: ZipFile, member: str) -> Source:
+    """A file in the zip file ``name``. Raises ``UsageError`` if it is encrypted or of an unknown compression."""
+    info = copy(archive.getinfo(member))
+    is_zstandard = info.compress_type == ZSTANDARD
+    if is_zstandard:  # taken as it is
+        info.compress_type, info.file_size, info.CRC = ZIP_STORED, info.compress_size, None  # type: ignore[assignment]
+    try:
+        stored = _Decoder(archive.open(info))
+        return _in_utf8(_decompressed(_decompressed(stored).stream if is_zstandard else stored))
+    except (RuntimeError, BadZipFile) as error:
+        raise UsageError(f"{name}, {member}: cannot be read ({error})") from error
 
 
 def folder_problem(folder: Path) -> str:
@@ -170,7 +201,7 @@ class _Decoder(io.RawIOBase):
         try:
             # In small steps: what a decompressor has read before the damage in the same step is lost.
             return int(self._readinto(memoryview(buffer)[:DECOMPRESS_STEP]))
-        except (EOFError, OSError, zlib.error) as error:
+        except (EOFError, OSError, zlib.error, BadZipFile) as error:
             raise DamagedError(f"the compressed data ends early or is damaged ({error})") from error
 
     readinto1 = readinto

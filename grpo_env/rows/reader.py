@@ -1,4 +1,4 @@
-"""Reads rows of JSONL, JSON, CSV, TSV and Parquet files, also compressed, and folders of them, one record at a time."""
+"""Reads rows of JSONL, JSON, CSV, TSV and Parquet files, compressed, in a zip or in a folder of parts, one by one."""
 
 from __future__ import annotations
 
@@ -6,28 +6,31 @@ import csv
 import io
 import json
 import re
-import shutil
-from collections.abc import Iterator
-from contextlib import nullcontext
-from itertools import chain, product
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice, product
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Any, Literal, NamedTuple
+from zipfile import BadZipFile, ZipFile
 
 from grpo_env.errors import UsageError
 
-from .compression import COMPRESSED, HEAD, DamagedError, Source, is_stdin, open_source
+from .compression import COMPRESSED, DamagedError, Source, is_stdin, open_member, open_source, seekable
 from .json_list import json_list_elements
 
 KINDS = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
 SUFFIXES = KINDS + tuple(map("".join, product(KINDS, COMPRESSED)))
 LONGEST = 1 << 26  # bytes in a line: far above any completion, and one line must fit into memory
+LARGEST = 1 << 28  # bytes of a JSON object that holds all rows, which must fit into memory too
+ROWS_KEYS = ("examples", "example", "instances", "samples", "data")
+"""Keys of an object under which its rows are: of BIG-bench (and its Hard tasks), GAOKAO-Bench, MathQA and
+Super-NaturalInstructions, Inspect's logs, SQuAD and the ``field="data"`` of ``datasets``."""
 _BLOCK = 1 << 20
 _SURROGATE = re.compile("[\ud800-\udfff]")
 DELIMITERS = ",;\t"  # where a comma is the decimal sign, spreadsheets separate columns by semicolons
 _NAME = rb'"?(?:[^\W\d]|[\x80-\xff])[\w\x80-\xff .-]*"?'
 _CSV_HEADER = re.compile(rb"(?:\xef\xbb\xbf)?%b(?:[,;\t]%b)+\r?\n" % (_NAME, _NAME))
 _QUOTED = re.compile('"[^"]*"')
+_HIDDEN = re.compile(r"__MACOSX/|(?:.*/)?\.")
 _BESIDE_SHARDS = re.compile(r"\..*|README.*|LICENSE.*|dataset_infos?\.json", re.IGNORECASE)
 
 
@@ -70,9 +73,9 @@ def numbered(row: int) -> str:
 def read_records(path: Path | Literal["-"]) -> Iterator[Record]:
     """The rows of a file, in order, or of a folder of shards, in the order of their names; ``-`` is standard input.
 
-    The kind of file is known from its suffix or else its first bytes, the compression from its first bytes. A row that
-    cannot be read, or the place where damaged data ends, is a ``Record`` with a ``problem``, not an exception. Raises
-    ``UsageError`` if the file as a whole cannot be read.
+    The kind of file is known from its suffix or else its first bytes, a compression or zip from its first bytes. A row
+    that cannot be read, or the place where damaged data ends, is a ``Record`` with a ``problem``, not an exception.
+    Raises ``UsageError`` if the file as a whole cannot be read.
     """
     parts = [] if is_stdin(path) else shards(Path(path))
     for part in parts:
@@ -90,19 +93,45 @@ def shards(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
     files = sorted(path for path in folder.iterdir() if not _BESIDE_SHARDS.fullmatch(path.name))
-    names = {re.sub(r"\d+", "", path.name) for path in files}
-    return files if len(names) == 1 and files[0].name.endswith(SUFFIXES) and files[0].is_file() else []
+    return files if _is_one_table([path.name for path in files]) and files[0].is_file() else []
+
+
+def _is_one_table(names: Iterable[str]) -> bool:
+    """Whether names differ in numbers only, and are those of files of rows."""
+    return len({re.sub(r"\d+", "", name) for name in names}) == 1 and all(name.endswith(SUFFIXES) for name in names)
 
 
 def read_lines(path: Path | Literal["-"]) -> Iterator[Line | Record]:
     """``read_records``, but with the lines of JSONL unparsed (``parse``). Raises ``UsageError``."""
     name = "standard input" if is_stdin(path) else str(path)
-    readers = {".jsonl": _jsonl, ".json": _json, ".csv": _csv, ".tsv": _csv, ".parquet": _parquet}
     with open_source(path) as source:
         try:
-            yield from readers[_kind(path, name, source.head)](name, source)
+            yield from _zip(name, source) if source.head.startswith(b"PK\x03\x04") else _file(name, source)
         except OSError as error:
             raise UsageError(f"{name}: cannot be read ({error.strerror or error})") from error
+
+
+def _file(name: str, source: Source) -> Iterator[Line | Record]:
+    readers = {".jsonl": _jsonl, ".json": _json, ".csv": _csv, ".tsv": _csv, ".parquet": _parquet}
+    return readers[_kind(name, source.head)](name, source)
+
+
+def _zip(name: str, source: Source) -> Iterator[Record]:
+    """The rows of the only table in a zip file, or of its numbered parts; or the samples of an Inspect log."""
+    with seekable(name, source) as file:
+        try:
+            archive = ZipFile(file)
+        except BadZipFile as error:
+            raise UsageError(f"{name}: not a valid zip file ({error})") from error
+        names = [part for part in archive.namelist() if part.endswith(SUFFIXES) and not _HIDDEN.match(part)]
+        samples = [part for part in names if part.startswith("samples/")]
+        if not samples and not _is_one_table(names):
+            held = f"holds {', '.join(names[:3])}" if names else f"holds no file that ends in {', '.join(KINDS)}"
+            raise UsageError(f"{name}: {held}; expected one table of rows: unpack it, and give a file in it")
+        parts = sorted(samples or names)
+        lines = ((part, line) for part in parts for line in _file(f"{name}, {part}", open_member(name, archive, part)))
+        for number, (part, line) in enumerate(lines, start=1):
+            yield parse(line)._replace(line=number, is_line=False, file=part)
 
 
 def parse(line: Line | Record) -> Record:
@@ -135,32 +164,21 @@ def _short(error: Exception) -> str:
     return str(error) if isinstance(error, json.JSONDecodeError) else str(error).partition(":")[0]
 
 
-def _kind(path: Path | Literal["-"], name: str, head: bytes) -> str:
+def _kind(name: str, head: bytes) -> str:
     if head.startswith(b"PAR1"):
         return ".parquet"
-    file = Path(path)
+    file = Path(name)
     suffix = (file.with_suffix("") if file.suffix in COMPRESSED else file).suffix
-    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if suffix in KINDS and suffix != ".json":
+    if suffix in KINDS:
         return suffix
-    if start.startswith(b"["):
-        return ".json"
-    if suffix == ".json":
-        # Many files called .json are JSONL. A single object over several lines is not a list of rows.
-        first, newline, _ = start.partition(b"\n")
-        if (not newline and len(head) == HEAD) or parse(Line(1, first)).row is not None:
-            return ".jsonl"
-        raise UsageError(
-            f"{name}: not valid JSON rows; expected a JSON list of objects, or one object per line; take rows out of an"
-            " object by their key: jq -c '.KEY[]' FILE > rows.jsonl"
-        )
-    if start.startswith(b"{"):
-        return ".jsonl"
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start.startswith((b"[", b"{")):
+        return ".json" if start.startswith(b"[") else ".jsonl"
     if _CSV_HEADER.match(head):
         return ".csv"
     if not start:
         raise UsageError(f"{name}: is empty")
-    raise UsageError(f"{name}: unknown file type; expected one of {', '.join(KINDS)}, optionally .gz or .zst")
+    raise UsageError(f"{name}: unknown file type; expected one of {', '.join(KINDS)}, optionally .gz, .zst or .zip")
 
 
 def _physical_lines(stream: io.BufferedReader) -> Iterator[tuple[int, bytes, str]]:
@@ -188,11 +206,54 @@ def _jsonl(name: str, source: Source) -> Iterator[Line | Record]:
             yield Line(number, line)
 
 
-def _json(name: str, source: Source) -> Iterator[Record]:
+def _json(name: str, source: Source) -> Iterator[Line | Record]:
+    """The rows of a list, of an object, or of lines, which many files called .json have."""
+    if source.head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"["):
+        return _numbered(json_list_elements(io.TextIOWrapper(source.stream, encoding="utf-8-sig"), LONGEST))
+    return _objects(name, source)
+
+
+def _objects(name: str, source: Source) -> Iterator[Line | Record]:
+    lines = _jsonl(name, source)
+    first = list(islice(lines, 2))
+    lines = chain(first, lines)
+    if len(first) == 2 and parse(first[0]).row is not None:
+        yield from lines
+        return
+    text = bytearray()
+    for line in lines:
+        if isinstance(line, Record) or len(text) > LARGEST:
+            problem = line.problem if isinstance(line, Record) else f"an object of more than {LARGEST / 2**20:g} MiB"
+            raise UsageError(f"{name}: {problem}; take its rows out of it: jq -c '.KEY[]' FILE > rows.jsonl")
+        text += line.data
+    document = parse(Line(1, bytes(text)))
+    if document.row is None:
+        expected = "expected a list of objects, an object that holds one, or one object per line"
+        raise UsageError(f"{name}: not valid JSON rows ({document.problem}); {expected}")
+    rows = rows_in(document.row)
+    yield from [document] if rows is None else _numbered(iter(rows))
+
+
+def rows_in(document: dict[str, Any]) -> list[Any] | None:
+    """The rows in an object: a list under one of ``ROWS_KEYS``, or all values under numbers, which become ids.
+
+    Numbers are the keys of OpenCompass's predictions, TabMWP and ScienceQA. ``None``: it is a row itself, as in the
+    files of MATH and SciBench.
+    """
+    keys = {key.lower(): key for key in document}
+    for key in (keys[name] for name in ROWS_KEYS if name in keys):
+        rows = document[key]
+        if isinstance(rows, list) and rows and isinstance(rows[0], dict):
+            return rows
+    if document and all(key.isdecimal() and isinstance(row, dict) for key, row in document.items()):
+        return [{"id": key} | row for key, row in document.items()]
+    return None
+
+
+def _numbered(rows: Iterator[Any]) -> Iterator[Record]:
     number = 0
-    elements = json_list_elements(io.TextIOWrapper(source.stream, encoding="utf-8-sig"), LONGEST)
     try:
-        for number, row in enumerate(elements, start=1):
+        for number, row in enumerate(rows, start=1):
             problem = "" if isinstance(row, dict) else f"expected a JSON object, found {type(row).__name__}"
             yield Record(number, None if problem else row, problem, is_line=False)
     except (DamagedError, ValueError, RecursionError) as error:
@@ -255,13 +316,11 @@ def _parquet(name: str, source: Source) -> Iterator[Record]:
     import pyarrow.parquet
 
     number = 0
-    with nullcontext(source.file) if source.file else TemporaryFile() as file:
+    with seekable(name, source) as file:  # Parquet is read from its end
         try:
-            if source.file is None:  # Parquet is read from its end, so it must be seekable
-                shutil.copyfileobj(source.stream, file, _BLOCK)
             # Pre-buffering would hold whole row groups, of any size, in memory.
             table = pyarrow.parquet.ParquetFile(file, buffer_size=_BLOCK, pre_buffer=False)
-        except (pyarrow.ArrowException, OSError, DamagedError) as error:
+        except (pyarrow.ArrowException, OSError) as error:
             raise UsageError(f"{name}: not a valid Parquet file ({error})") from error
         try:
             for batch in table.iter_batches(batch_size=256):

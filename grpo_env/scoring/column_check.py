@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from grpo_env.errors import UsageError
-from grpo_env.rows.column_names import ANSWER, COMPLETION, QUESTION, guess
+from grpo_env.rows.column_names import ANSWER, COMPLETION, QUESTION, guess, rows_below
 from grpo_env.rows.formats.chat import is_chat
 
 Row = Mapping[str, Any]
@@ -35,6 +35,7 @@ def check_columns(rows: Sequence[Row], readers: Mapping[str, Read]) -> None:
         advice += f"; name them with {' '.join(f'{flag} COLUMN' for flag in unnamed)}"
     if "answer" in problems and "--answer" not in flags:
         advice += "; --join id, prompt or order finds the answers in the task's data"
+    advice += rows_below(rows[0]) if len(rows) == 1 else ""
     of = "the first row" if len(rows) == 1 else f"any of the first {len(rows)} rows"
     missing = [f"no {name} ({problem.partition('; known: ')[0]})" for name, problem in problems.items()]
     raise UsageError(f"{' and '.join(missing)} in {of}; {columns}{advice}")

@@ -84,7 +84,7 @@ class RowReader:
             if row.key is not None or not row.problem:  # an unreadable row does not end a group
                 number = number + 1 if row.key is not None and row.key == key else 0
                 key = row.key
-            rows.append(row if self.file_format.number_column else row._replace(first=number))
+            rows.append(row if self.file_format.number else row._replace(first=number))
         return rows
 
     def read(self, line: Line | Record) -> InputRow | None:
@@ -206,6 +206,6 @@ class RowReader:
 
     def _first_number(self, record: Record) -> int:
         """The number of the row's first completion."""
-        column = self.file_format.number_column
-        number = record.row[column] if column and record.row else 0
+        number_of = self.file_format.number
+        number = number_of(record.row) if number_of and record.row else 0
         return number if type(number) is int else 0

@@ -18,7 +18,7 @@ import yaml
 
 from grpo_env.core import Completion, Example, Format, Verifier, score_one
 from grpo_env.errors import UsageError
-from grpo_env.rows.column_names import ANSWER, QUESTION, guess
+from grpo_env.rows.column_names import ANSWER, QUESTION, guess, rows_below
 from grpo_env.rows.reader import read_records
 
 from .dataset import is_local, load_rows
@@ -141,9 +141,8 @@ def _column(given: str | None, what: str, words: Sequence[str], table: _Table, t
         return found
     reason = f"no column {given!r}" if given else f"no column looks like the {what}"
     reason += f" (the question: {taken})" if taken and not given else ""
-    nested = [name for name, value in table.rows[0].items() if isinstance(value, list) and value]
-    if len(table.rows) == 1 and nested and isinstance(table.rows[0][nested[0]][0], dict):
-        reason += f"; the rows are under {nested[0]!r}: jq -c '.{nested[0]}[]' {table.data} > rows.jsonl"
+    if len(table.rows) == 1:
+        reason += rows_below(table.rows[0], table.data)
     raise UsageError(f"{table.data}: {reason}; name it with --{what}; columns of all rows: {', '.join(table.names)}")
 
 

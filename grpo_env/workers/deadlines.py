@@ -134,7 +134,8 @@ class Watch:
             return verifier.score_groups(groups)
         place = Place(row.number, -self._calls)
         if place in self._late:
-            return [[self._timeout(place)] * len(group.completions) for group in groups]
+            late, count = self._timeout(place), sum(len(group.completions) for group in groups)
+            return [[late.relabel(seconds=late.seconds / count)] * len(group.completions) for group in groups]
         before = self._now
         self._depth += 1
         try:
@@ -231,7 +232,8 @@ class Watch:
             lateness = self._late.get(place)
             if lateness and (lateness.running == row.number or place in self._exhausted):
                 self._exhausted.add(place)
-                return self._timeout(place)
+                late = self._timeout(place)
+                return late if lateness.running == row.number else late.relabel(seconds=0.0)
         return None
 
     def _mark_late(self, row: _Row, groups: Sequence[Group], scores: list[list[Score]]) -> list[list[Score]]:
@@ -256,4 +258,4 @@ class Watch:
         if running != place.verifier:
             why += f"; {rows[running].name} was running"
         status = rows[running].verifier.late_status
-        return Score(None if status in UNSCORED else 0.0, status, explanation=why)
+        return Score(None if status in UNSCORED else 0.0, status, explanation=why, seconds=seconds)

@@ -10,6 +10,7 @@ import os
 import sys
 import threading
 import tracemalloc
+import zipfile
 import zlib
 from decimal import Decimal
 from pathlib import Path
@@ -320,10 +321,10 @@ def test_a_broken_parquet_page_ends_the_file_with_a_problem(tmp_path):
         ("x.txt", b"\n", "is empty"),
         ("x", b"\x89PNG\r\n", "unknown file type"),
         ("x.json", b"{", "not valid JSON"),
-        ("x.json", b'{\n"a": 1}', "expected a JSON list"),
+        ("x.json", b'{\n"a": 1', "expected a list of objects"),
         ("x.parquet", b"no", "not a valid Parquet file"),
         ("x.parquet", b"PAR1 cut off", "not a valid Parquet file"),
-        ("x.parquet", gzip.compress(os.urandom(99))[:-20], "not a valid Parquet file"),
+        ("x.parquet", gzip.compress(os.urandom(99))[:-20], "ends early or is damaged"),
         ("x.csv", b"a,\xff\n1,2\n", "line 1: not valid UTF-8"),
         ("x.csv", b"a,a\n1,2\n", "two columns have the same name"),
     ],
@@ -433,6 +434,121 @@ def test_a_folder_of_numbered_parts_is_read_in_order(tmp_path):
     (folder / "notes.csv").write_text("a\n3\n")
     with pytest.raises(UsageError, match="is a folder, not a file"):
         list(read_records(folder))
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize(
+    ("document", "rows"),
+    [
+        ({"canary": "x", "examples": ROWS}, ROWS),  # BIG-Bench-Hard
+        ({"keywords": "2023", "example": ROWS}, ROWS),  # GAOKAO-Bench
+        ({"Categories": [{"name": "math"}], "Instances": ROWS, "Metadata": [{"a": 1}]}, ROWS),  # MathQA
+        ({"version": 2, "eval": {"task": "t"}, "samples": ROWS, "reductions": [{"scorer": "s"}]}, ROWS),  # Inspect
+        ({"data": [*ROWS, 1]}, [*ROWS, None]),
+        ({"8": ROWS[0], "12": {"id": "own", **ROWS[1]}}, [{"id": "8", **ROWS[0]}, {"id": "own", **ROWS[1]}]),  # TabMWP
+        # Each is a row itself: a problem of MATH, a conversation, a request with its response, completions.
+        *(
+            (row, [row])
+            for row in (
+                {"problem": "2+2?", "level": "Level 1", "solution": "4"},
+                {"messages": [{"role": "user", "content": "2+2?"}]},
+                {"responses_create_params": {"model": "m"}, "response": {"model": "m"}},
+                {"question": "2+2?", "samples": ["4", "5"], "data": []},
+                {"0": {"a": 1}, "info": {"b": 2}},
+                {"0": ["a"]},
+                {},
+            )
+        ),
+    ],
+)
+def test_the_rows_in_one_json_object(tmp_path, document, rows, indent):
+    path = tmp_path / "rows.json"
+    for text in (json.dumps(document, indent=indent), f"\ufeff\n{json.dumps(document, indent=indent)}\n\n"):
+        path.write_text(text)
+        records = list(read_records(path))
+        assert [record.row for record in records] == rows
+        assert [record.line for record in records][1:] == list(range(2, len(rows) + 1))
+    path.with_suffix(".jsonl").write_text(json.dumps(document))  # a line is a row
+    assert [record.row for record in read_records(path.with_suffix(".jsonl"))] == [document]
+
+
+def test_one_json_object_is_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr(reader, "LARGEST", 1000)
+    (tmp_path / "rows.json").write_text(json.dumps({"data": ROWS * 100}, indent=1))
+    with pytest.raises(UsageError, match=r"an object of more than .* MiB; take its rows out"):
+        list(read_records(tmp_path / "rows.json"))
+
+
+def zip_of(path, files, method=zipfile.ZIP_DEFLATED):
+    """A zip file; with method 93, Zstandard, as Inspect writes it, by hand (Python knows it from 3.14 on)."""
+    with zipfile.ZipFile(path, "w", 0 if method == 93 else method) as archive:
+        for name, data in files.items():
+            archive.writestr(name, zst(data) if method == 93 else data)
+            if method == 93:
+                entry = archive.filelist[-1]
+                entry.compress_type, entry.file_size, entry.CRC = method, len(data), zlib.crc32(data)
+    return path
+
+
+LINES = b'{"a": 1}\nbroken\n{"a": 2}\n'
+OF_LINES = [(1, {"a": 1}), (2, None), (3, {"a": 2})]
+
+
+@pytest.mark.parametrize(
+    ("files", "rows"),
+    [
+        ({"data/": b"", "data/rows.jsonl": LINES, "README.md": b"x", "__MACOSX/data/._rows.jsonl": b"\0"}, OF_LINES),
+        ({"rows.jsonl.gz": gzip.compress(LINES)}, OF_LINES),
+        ({"part-1.csv": b"a\n3\n", "part-0.csv": b"a\n1\n2\n"}, [(1, {"a": "1"}), (2, {"a": "2"}), (3, {"a": "3"})]),
+        (
+            {
+                "header.json": b'{"version": 2}',
+                "samples/x_epoch_1.json": b'{"id": "x"}',
+                "samples/a b_epoch_1.json": b"{}",
+            },
+            [(1, {}), (2, {"id": "x"})],
+        ),
+        ({"rows.json": b'{"data": [{"a": 1}]}'}, [(1, {"a": 1})]),
+    ],
+)
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, 93])
+def test_rows_in_a_zip_file(tmp_path, files, rows, method, monkeypatch):
+    path = zip_of(tmp_path / "rows.zip", files, method)
+    records = list(read_records(path))
+    assert [(record.line, record.row) for record in records] == rows
+    assert read_from_pipe(path.read_bytes(), monkeypatch) == records
+    assert records[0].place.endswith(", row 1 (from 1)")
+
+
+@pytest.mark.parametrize(
+    ("files", "reason"),
+    [
+        ({"train.csv": b"a\n1\n", "test.csv": b"a\n1\n"}, "holds train.csv, test.csv; expected one table of rows"),
+        ({"sheet1.xml": b"<x/>"}, "holds no file that ends in .jsonl"),
+        ({"rows.json": b"{"}, r"rows.zip, rows.json: not valid JSON rows"),
+    ],
+)
+def test_a_zip_file_without_one_table_is_a_usage_error(tmp_path, files, reason):
+    with pytest.raises(UsageError, match=reason):
+        list(read_records(zip_of(tmp_path / "rows.zip", files)))
+
+
+def test_damaged_zip_files(tmp_path):
+    path = zip_of(tmp_path / "rows.zip", {"rows.jsonl": dump_line({"a": os.urandom(5000).hex()}).encode() * 20})
+    data = path.read_bytes()
+    path.write_bytes(data[:3000] + b"\0" * 50 + data[3050:])
+    assert "damaged" in list(read_records(path))[-1].problem
+    path.write_bytes(data[:3000])
+    with pytest.raises(UsageError, match="not a valid zip file"):
+        list(read_records(path))
+    path.write_bytes(
+        data[:6]
+        + b"\x01"
+        + data[7:-200]
+        + data[-200:].replace(b"PK\x01\x02\x14\x03\x14\0\0", b"PK\x01\x02\x14\x03\x14\0\1")
+    )
+    with pytest.raises(UsageError, match=r"cannot be read .*encrypted"):
+        list(read_records(path))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import zipfile
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -14,6 +15,9 @@ from rich.console import Console
 
 from grpo_env.core import Example
 from grpo_env.errors import UsageError
+from grpo_env.results.export import export_file
+from grpo_env.results.export.records import Inspect
+from grpo_env.results.rows import read_scores
 from grpo_env.rows.formats.chat import read_reply
 from grpo_env.rows.formats.detect import FORMATS, detect_format
 from grpo_env.rows.formats.join import no_match_message
@@ -360,9 +364,191 @@ def test_lm_eval_chats_and_log_likelihoods():
     row["arguments"]["gen_args_0"]["arg_0"] = [json.dumps(CHAT)]  # JsonChatStr, a tuple of one
     file_format = detect_format([row])
     assert file_format.convert(row)["prompt"] == CHAT
-    for resps in ([[["-1.5", "False"]], [["-0.5", "True"]]], [["a"], ["b"]], [], "text", [[]]):
+    for resps in ([[["-1.5", "False"]], [["-0.5", "True"]]], [["a"], ["b"]], [], [[]], 5):
         with pytest.raises(UsageError, match="log-likelihoods"):
             file_format.convert(lm_eval_row(0, resps))
+
+
+@pytest.mark.parametrize(
+    ("responses", "texts_of_row"),
+    [
+        ({"resps": [RIGHT]}, [RIGHT]),
+        ({"resps": [RIGHT, WRONG], "filtered_resps": "18"}, [RIGHT, WRONG]),
+        ({"filtered_resps": RIGHT}, [RIGHT]),
+    ],
+)
+def test_samples_of_lmms_eval(task, responses, texts_of_row):
+    # lmms-eval, EvaluationTracker.save_results_samples: no doc, and lists of one item as the item.
+    row = {"doc_id": 0, "target": "18", "input": "Nine times two?", "doc_hash": "d", "exact_match": 1.0, **responses}
+    file_format = detect_format([row])
+    converted = file_format.convert(row)
+    assert texts(converted) == texts_of_row
+    assert converted["prompt"] == "Nine times two?"
+    assert accuracies(task, file_format, [converted]) == [[1, 0][: len(texts_of_row)]]
+
+
+@pytest.mark.parametrize(
+    ("gold", "prompt", "messages"),
+    [
+        ({"gold": "18"}, [{"role": "HUMAN", "prompt": "Nine times two?"}, {"role": "BOT", "prompt": "Hm"}], "ua"),
+        ({"refr": "18"}, [{"role": "SYSTEM", "prompt": "x"}, {"role": "user", "content": "Nine times two?"}], "su"),
+        ({"gold": "18"}, "<|im_start|>user\nNine times two?<|im_end|>", None),
+    ],
+)
+def test_opencompass_predictions(tmp_path, task, gold, prompt, messages):
+    # GenInferencerOutputHandler.write_to_json; LawBench has refr; ChatML as in trash/corev2 of the repository.
+    results = {
+        "0": {"origin_prompt": prompt, "prediction": RIGHT, **gold},
+        "1": {"origin_prompt": prompt, "prediction": [RIGHT, WRONG], **gold},  # num_return_sequences
+    }
+    path = tmp_path / "gsm8k.json"
+    path.write_text(json.dumps(results, indent=4, ensure_ascii=False))
+    lines = [{"idx": int(index), **row} for index, row in results.items()]
+    for file in (path, jsonl(tmp_path / "gsm8k.jsonl", lines)):
+        file_format, rows = read(file)
+        assert file_format.name == "OpenCompass predictions"
+        assert [str(row["id"]) for row in rows] == ["0", "1"]
+        assert accuracies(task, file_format, rows) == [[1], [1, 0]]
+        if messages is None:
+            assert rows[0]["prompt"] == prompt
+        else:
+            assert "".join(message["role"][0] for message in rows[0]["prompt"]) == messages
+            assert "Nine times two?" in [message["content"] for message in rows[0]["prompt"]]
+    with pytest.raises(UsageError, match="prediction: neither a text nor a list"):  # of a dialogue of several rounds
+        file_format.convert({**lines[0], "prediction": [{"round": 1, "user": "?", "assistant": "!"}]})
+
+
+def test_outputs_of_a_math_harness(tmp_path, task):
+    # Qwen2.5-Math, evaluation/data/eval_rm_maj_example/math_cot_100.jsonl.
+    row = {
+        "idx": 0,
+        "question": "Nine times two?",
+        "gt_cot": "9*2=18",
+        "gt": "18",
+        "solution": "9*2=18",
+        "answer": "18",
+        "code": [RIGHT, WRONG],
+        "pred": ["18", "19"],
+        "report": [None, None],
+        "score": [True, False],
+    }
+    file_format, rows = read(jsonl(tmp_path / "test_qwen_-1_seed0.jsonl", [row]))
+    assert file_format is not NATIVE
+    assert accuracies(task, file_format, rows) == [[1, 0]]
+    labelled = RowReader(task, Fields(label=("score",)), file_format).read(Record(1, row))
+    assert labelled.labels == (True, False)
+    assert detect_format([{**row, "code": "print(18)"}]) is NATIVE  # the column of another file
+
+
+def inspect_sample(id, epoch, text, **more):
+    message = {"id": "m", "content": text, "source": "generate", "role": "assistant", "model": "m"}
+    asked = [
+        {"content": "Reason.", "role": "system"},
+        {"content": "Nine times two?", "source": "input", "role": "user"},
+    ]
+    return {
+        "id": id,
+        "epoch": epoch,
+        "input": "Nine times two?",
+        "target": "18",
+        "messages": [*asked, message],
+        "output": {
+            "model": "m",
+            "choices": [{"message": message, "stop_reason": "stop"}],
+            "usage": {"input_tokens": 9, "output_tokens": 21, "total_tokens": 30},
+        },
+        "scores": {"match": {"value": "I", "answer": "No"}},
+        "metadata": {},
+        "store": {},
+        "events": [],
+        **more,
+    }
+
+
+def inspect_log(path, samples):
+    """A log as Inspect writes it: an ``.eval`` file has a file for each sample, in the order in which they ended."""
+    header = {"version": 2, "status": "success", "eval": {"task": "t"}, "plan": {"steps": []}}
+    if path.suffix == ".eval":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("_journal/start.json", json.dumps(header))
+            for sample in reversed(samples):
+                archive.writestr(f"samples/{sample['id']}_epoch_{sample['epoch']}.json", json.dumps(sample))
+            archive.writestr("summaries.json", json.dumps([{"id": 1, "epoch": 1}]))
+            archive.writestr("header.json", json.dumps(header))
+    else:
+        samples = sorted(samples, key=lambda sample: (sample["epoch"], str(sample["id"])))  # sort_samples
+        reductions = [{"scorer": "match", "samples": [{"value": 0, "sample_id": 1}]}]
+        path.write_text(json.dumps({**header, "samples": samples, "reductions": reductions}, indent=2))
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".json", ".eval"])
+def test_scores_of_an_inspect_log_are_exported_to_its_samples_and_epochs(tmp_path, task, suffix):
+    """``precomputed_scores`` finds a score by the id, as text, and the epoch."""
+    samples = [
+        inspect_sample(id, epoch, RIGHT if right else WRONG)
+        for id, epoch, right in ((1, 1, True), (1, 2, False), ("b", 1, True), ("b", 3, True), (10, 1, False))
+    ]
+    failed = inspect_sample("b", 2, RIGHT, error={"message": "overloaded", "traceback": "…"})
+    log = inspect_log(tmp_path / f"log{suffix}", [*samples, failed])
+    summary = score_files(task, [log], tmp_path / "scores.jsonl", console=Console(quiet=True))
+    assert (summary.bad_rows, summary.returning_groups) == (1, 0)
+    assert "the sample failed: overloaded" in (tmp_path / "scores.rejects.jsonl").read_text()
+    export_file(read_scores(tmp_path / "scores.jsonl"), Inspect(), tmp_path / "records.jsonl")
+    records = [json.loads(line) for line in (tmp_path / "records.jsonl").read_text().splitlines()]
+    assert {(record["id"], record["epoch"]): record["value"] for record in records} == {
+        ("1", 1): 1,
+        ("1", 2): 0,
+        ("b", 1): 1,
+        ("b", 3): 1,
+        ("10", 1): 0,
+    }
+    assert len(records) == 5
+
+
+def test_what_is_read_of_an_inspect_sample(task):
+    parts = [{"type": "reasoning", "reasoning": "Hm."}, {"type": "text", "text": "18"}]
+    sample = inspect_sample(1, 1, parts)
+    sample["output"]["choices"][0]["stop_reason"] = "max_tokens"
+    file_format = detect_format([sample])
+    assert file_format.name == "Inspect log"
+    row = file_format.convert(sample)
+    assert replies(row) == [("18", "Hm.")]
+    assert [message["role"] for message in row["prompt"]] == ["system", "user"]
+    assert (row["finish_reason"], row["num_tokens"]) == (["length"], [21])
+    assert file_format.gold_answer(row, lambda row: "no") == "18"
+    # Answers that the prompt shows are no turns.
+    shown = {"role": "assistant", "source": "input", "content": "17"}
+    sample["messages"].insert(1, shown)
+    assert len(file_format.convert(sample)["prompt"]) == 3
+    # Of an agent that keeps its messages to itself.
+    assert texts(file_format.convert({**sample, "messages": sample["messages"][:2]})) == ["18"]
+    with pytest.raises(UsageError, match="no output of the model"):
+        file_format.convert({**sample, "messages": [], "output": {"choices": []}})
+    # With the example that integrations.inspect_ai packed.
+    example = Example("eval/3", "?", "18", {"question": "Nine times two?", "input": "a column"})
+    row = file_format.convert({**sample, "metadata": {"grpo_env": pack(example)}})
+    assert (row["question"], row["input"], row["id"]) == ("Nine times two?", "a column", "1")
+
+
+def test_calls_in_an_inspect_sample_are_turns(task):
+    call = {"id": "c1", "function": "price", "arguments": {"item": "pen"}, "type": "function", "view": {"title": "x"}}
+    episode = [
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "function": "price", "content": "18"},
+        {"role": "assistant", "content": RIGHT, "source": "generate"},
+    ]
+    sample = inspect_sample(1, 1, RIGHT, messages=[{"role": "user", "content": "?"}, *episode])
+    row = detect_format([sample]).convert(sample)
+    (completion,) = RowReader(task, Fields(), detect_format([sample])).read(Record(1, sample)).completions
+    first, last = completion.turns
+    assert (first.calls[0].name, dict(first.calls[0].arguments), first.results[0].text) == (
+        "price",
+        {"item": "pen"},
+        "18",
+    )
+    assert last.text == RIGHT
+    assert "num_tokens" not in row
 
 
 def test_verifiers_results(tmp_path, task):

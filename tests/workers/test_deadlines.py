@@ -129,6 +129,7 @@ def test_a_late_completion_times_out_and_its_neighbors_do_not(how):
     parts = [[(score.part("obeys").value, score.part("obeys").status) for score in scores] for scores in rows]
     assert parts == [[(1.0, "scored"), (0.0, "timeout"), (2.0, "scored")], [(3.0, "scored")]]
     assert rows[0][1].part("obeys").explanation == f"obeys did not end within {SOON:g} s"
+    assert rows[0][1].part("obeys").seconds == SOON <= rows[0][1].seconds
 
 
 def test_several_late_completions():
@@ -145,6 +146,7 @@ def test_a_late_group_costs_the_group():
     ]
     # Its deadline is that of two completions.
     assert rows[1][0].part("obeys").explanation == f"obeys did not end within {2 * SOON:g} s"
+    assert [score.part("obeys").seconds for score in rows[1]] == [SOON, SOON]
 
 
 @pytest.mark.parametrize(
@@ -157,6 +159,7 @@ def test_a_late_group_costs_the_group():
 def test_a_late_batch_costs_the_batch_but_no_other_part(verifier, late, totals):
     rows = score_in_process(total(obeys=verifier), make_groups(["a"], ["spin"]))
     assert shown([[score.part("obeys") for score in scores] for scores in rows]) == [[late]] * 2
+    assert [scores[0].part("obeys").seconds for scores in rows] == [SOON, SOON]
     assert shown([[score.part("length") for score in scores] for scores in rows]) == [
         [(1.0, "scored")],
         [(4.0, "scored")],
@@ -210,6 +213,7 @@ def test_a_deadline_of_all_parts_together_names_the_part_that_was_running(nested
     assert scores[0].explanation == f"{name} did not end within {SOON:g} s; naps was running"
     assert scores[2].explanation == f"{name} did not end within {SOON:g} s; obeys was running"
     assert [part.value for part in scores[2].parts] == [4.0, 1.0, 0.0]
+    assert [part.seconds for part in scores[0].parts][1:] == [SOON, 0.0]  # once, though two parts have no score
     if nested:
         assert shown(rows) == [[(3.0, "scored"), (10.0, "scored")], [(4.0, "scored")]]
 

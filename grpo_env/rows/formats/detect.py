@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .file_format import FileFormat, GoldTemplate, Row
+from .inspect_log import INSPECT_LOG
 from .lm_eval import LM_EVAL_SAMPLES
+from .math_harness import MATH_HARNESS
 from .native import NATIVE
 from .nemo_gym import NEMO_GYM
 from .openai_batch import OPENAI_BATCH
 from .openai_chat import OPENAI_CHAT
+from .opencompass import OPENCOMPASS
 from .scores import SCORES
 from .trl import TRL_COMPLETIONS
 from .verifiers import VERIFIERS_RESULTS, VERIFIERS_TRACES
@@ -28,6 +31,9 @@ FORMATS = (
     VERL_DUMP,
     VERL_GENERATION,
     TRL_COMPLETIONS,
+    INSPECT_LOG,
+    OPENCOMPASS,
+    MATH_HARNESS,
     OPENAI_CHAT,
     VLLM_GENERATE,
 )

@@ -53,9 +53,12 @@ class FileFormat:
     filter: str | None = None
     """Only rows of this lm-eval filter are read: those of other filters repeat the same completions."""
     mixed_within: str | None = None
-    """The tool mixes the groups of neighboring rows with the same value of this column (``RowReader.in_groups``)."""
-    number_column: str | None = None
-    """The column with a completion's number in the row that it came from."""
+    """The tool mixes the groups of neighboring rows with the same value of this column (``RowReader.in_groups``).
+
+    Empty: the groups of the whole file.
+    """
+    number: Callable[[Row], Any] | None = None
+    """A row's place in its group, from 0; none: rows are counted."""
 
     def matches(self, row: Row) -> bool:
         """Whether a row can be of this format.

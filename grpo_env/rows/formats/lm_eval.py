@@ -1,4 +1,8 @@
-"""lm-eval 0.4 with ``--log_samples``: a row is a document with its repeats, which are one group."""
+"""lm-eval 0.4 with ``--log_samples``, and lmms-eval: a row is a document with its repeats, which are one group.
+
+lmms-eval (``EvaluationTracker.save_results_samples``) writes ``input`` for ``doc``, lists of one item as the item, and
+no ``resps`` that equal ``filtered_resps``.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +18,19 @@ from .file_format import FileFormat, GoldTemplate, Row, converted
 
 
 def _row(row: Row) -> dict[str, Any]:
-    responses = row["resps"]
-    if not (isinstance(responses, list) and len(responses) == 1 and _are_texts(responses[0])):
+    responses = row.get("resps", row.get("filtered_resps"))
+    if isinstance(responses, list) and len(responses) == 1:
+        responses = responses[0]
+    texts = [responses] if isinstance(responses, str) else responses
+    if not (isinstance(texts, list) and texts and all(isinstance(text, str) for text in texts)):
         raise UsageError("no generated text in 'resps': is this a task of log-likelihoods?")
-    doc = row["doc"] if isinstance(row["doc"], Mapping) else {}
+    doc = row["doc"] if isinstance(row.get("doc"), Mapping) else {}
     columns = {**row, **doc}
-    return converted(columns, responses[0], id=str(row["doc_id"]), prompt=_prompt(row), own_gold=row["target"])
+    return converted(columns, texts, id=str(row["doc_id"]), prompt=_prompt(row), own_gold=row["target"])
 
 
 def _prompt(row: Row) -> Any:
-    prompt: Any = None
+    prompt: Any = row.get("input")
     with suppress(KeyError, TypeError):
         prompt = row["arguments"]["gen_args_0"]["arg_0"]
     # A chat is JSON in a list of one (lm_eval.models.api_models.JsonChatStr, a tuple).
@@ -33,8 +40,8 @@ def _prompt(row: Row) -> Any:
     return prompt
 
 
-def _are_texts(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(text, str) for text in value)
+def _has_responses(row: Row) -> bool:
+    return not row.keys().isdisjoint(("resps", "filtered_resps"))
 
 
 def _keep_first_filter(lm_eval: FileFormat, rows: Sequence[Row], template: GoldTemplate | None) -> FileFormat:
@@ -43,8 +50,9 @@ def _keep_first_filter(lm_eval: FileFormat, rows: Sequence[Row], template: GoldT
 
 LM_EVAL_SAMPLES = FileFormat(
     "lm-eval samples",
-    columns=("doc_id", "doc", "resps", "target"),
+    columns=("doc_id", "target"),
     row_function=_row,
+    condition=_has_responses,
     adapt=_keep_first_filter,
     gold=("own_gold",),
     template_first=True,

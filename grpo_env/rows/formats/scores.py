@@ -25,10 +25,14 @@ def _gold_answer(row: Row) -> str | None:
     return next((part["gold"] for part in ([metric] if metric else parts.values()) if part.get("gold")), None)
 
 
+def _number(row: Row) -> Any:
+    return row["completion"]
+
+
 SCORES = FileFormat(
     "grpo_env scores",
     columns=("id", "completion", "total", "parts", "text"),
     row_function=_row,
     gold=("own_gold",),
-    number_column="completion",
+    number=_number,
 )
