@@ -8,8 +8,8 @@
         'verifiers.equations={use: process_reward_model, model: runs/prm, weight: 0.0, process: 1.0}'
 
 A file of labels has one solution a line: ``question``, ``steps`` (texts), ``labels`` (one number for each, above 0 is
-good) and ``completion``, the steps as one text. ``label`` makes two from the bundled model's own solutions, ``convert``
-one from a file of PRM800K (Lightman et al. 2023, arXiv:2305.20050).
+good) and ``completion``, the steps as one text. ``label`` makes two from the bundled model's own solutions. ``train``
+also takes a file of PRM800K (Lightman et al. 2023, arXiv:2305.20050).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,8 @@ from transformers import AutoModelForTokenClassification, AutoTokenizer, PreTrai
 
 from grpo_env import load_task
 from grpo_env.core import Completion, Example
+from grpo_env.errors import UsageError
+from grpo_env.rows.formats.prm800k import PRM800K
 from grpo_env.trainer.engine.bundled import BUNDLED
 from grpo_env.trainer.engine.policy import load_policy
 from grpo_env.trainer.rollout import make_prompts, sample_rollouts, score_rollouts
@@ -65,31 +67,6 @@ def sampled(split: str, problems: int, samples: int) -> Iterator[Row]:
         sampled = sample_rollouts(policy, prompts, samples, max_new_tokens=64, temperature=1.0, seed="0")
         rows = (label(row.example, row.rollout.text) for row in score_rollouts(policy, sampled))
         yield from (row for row in rows if row["steps"])
-
-
-def converted(row: Row) -> Row | None:
-    """A row of PRM800K: the chosen steps with their ratings (-1, 0 or 1) up to the first without a choice.
-
-    A step there may contain blank lines. Here blank lines separate steps
-    (``segments: paragraph``), so they are removed within one.
-    """
-    steps, labels = [], []
-    for step in row["label"]["steps"]:
-        chosen, human = step["chosen_completion"], step["human_completion"]
-        if chosen is None and human is None and not step["completions"]:
-            break
-        taken = human if chosen is None and human is not None else step["completions"][chosen or 0]
-        rating = 1 if taken is human else taken["rating"]
-        if rating is None:
-            break
-        steps.append(re.sub(r"\n\s*\n", "\n", taken["text"].strip()))
-        labels.append(float(rating))
-        if chosen is None and human is None:
-            break
-    if not steps:
-        return None
-    question = row["question"]["problem"]
-    return {"question": question, "steps": steps, "labels": labels, "completion": "\n\n".join(steps)}
 
 
 def encoded(tokenizer: PreTrainedTokenizerBase, row: Row) -> tuple[list[int], list[int]]:
@@ -167,6 +144,13 @@ def read(path: Path) -> Iterator[Row]:
         yield from map(json.loads, lines)
 
 
+def solutions(path: Path) -> Iterator[Row]:
+    """The rows of a file of labels, or those of PRM800K that have a rating."""
+    for row in read(path):
+        with suppress(UsageError):
+            yield PRM800K.convert(row) or {} if PRM800K.matches(row) else row
+
+
 def write(rows: Iterable[Row], path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
@@ -180,9 +164,6 @@ def main() -> None:
     labels = commands.add_parser("label", help="sample solutions from the bundled model and label their steps")
     labels.add_argument("--out", type=Path, required=True, help="folder for train.jsonl and eval.jsonl")
     labels.add_argument("--problems", type=int, default=600, help="training problems, four solutions of each")
-    convert = commands.add_parser("convert", help="a file of PRM800K into a file of labels")
-    convert.add_argument("file", type=Path)
-    convert.add_argument("--out", type=Path, required=True)
     teach = commands.add_parser("train", help="make a process reward model from a file of labels")
     teach.add_argument("file", type=Path)
     teach.add_argument("--out", type=Path, required=True, help="folder for the model")
@@ -195,10 +176,8 @@ def main() -> None:
     if options.command == "label":
         write(sampled("train", options.problems, 4), options.out / "train.jsonl")
         write(sampled("eval", 200, 2), options.out / "eval.jsonl")
-    elif options.command == "convert":
-        write(filter(None, map(converted, read(options.file))), options.out)
     elif options.command == "train":
-        train(list(read(options.file)), options.start, options.out, options.epochs, options.learning_rate)
+        train(list(solutions(options.file)), options.start, options.out, options.epochs, options.learning_rate)
     else:
         print(agreement(read(options.file)))
 

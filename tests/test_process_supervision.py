@@ -11,11 +11,14 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from rich.console import Console
 from transformers import AutoTokenizer
 
 from grpo_env import load_task, registry
 from grpo_env.core import Completion, Example, Format, Message
 from grpo_env.docgen.cases import failed_cases
+from grpo_env.scoring import score_files
+from grpo_env.taskfile.task import make_task
 from grpo_env.tasks.arithmetic import problems
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.bundled import BUNDLED
@@ -171,34 +174,55 @@ def test_the_table_of_till_has_paired_differences(monkeypatch: pytest.MonkeyPatc
     assert rows["both - outcome"]["looked up, last 10 steps"] == "+0.200 ± 0.000"
 
 
-def test_a_row_of_prm800k_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_of_prm800k_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The fields are those of the data set's README; the texts are made up."""
     example = script(ROOT / "examples/process_reward_model.py", monkeypatch)
+    file = tmp_path / "phase2_train.jsonl"
 
     def step(*rated: tuple[str, int], chosen: int | None = 0, human: object = None) -> dict[str, object]:
         completions = [{"text": text, "rating": rating, "flagged": None} for text, rating in rated]
         return {"completions": completions, "human_completion": human, "chosen_completion": chosen}
 
     def row(*steps: dict[str, object]) -> dict[str, object]:
-        return json.loads(json.dumps({"question": {"problem": "1+1?"}, "label": {"steps": list(steps)}}))
+        question = {"problem": "1+1?", "ground_truth_answer": "2"}
+        return {"labeler": "x", "question": question, "label": {"steps": list(steps), "finish_reason": "solution"}}
 
     human = {"text": "mine", "rating": None, "source": "human", "flagged": False}
-    result = example.converted(
-        row(
-            step(("no", -1), ("think", 0), chosen=1),
-            step(("bad", -1), chosen=None, human=human),
-            step(("2\n\n# Answer\n\n2", 1)),
-            step(("wrong", -1), ("other", 0), chosen=None),
-            step(("never reached", 1)),
-        )
+    rated = row(
+        step(("no", -1), ("think", 0), chosen=1),
+        step(("bad", -1), chosen=None, human=human),
+        step(("2\n\n# Answer\n\n2", 1)),
+        step(("wrong", -1), ("other", 0), chosen=None),
+        step(("never reached", 1)),
     )
-    assert result == {
-        "question": "1+1?",
-        "steps": ["think", "mine", "2\n# Answer\n2", "wrong"],
-        "labels": [0.0, 1.0, 1.0, -1.0],
-        "completion": "think\n\nmine\n\n2\n# Answer\n2\n\nwrong",
+    file.write_text("".join(json.dumps(line) + "\n" for line in (rated, row())))
+    (read,) = example.solutions(file)
+    assert read["steps"] == ["think", "mine", "2\n# Answer\n2", "wrong"]
+    assert read["labels"] == [0.0, 1.0, 1.0, -1.0]
+    # The task scores the same file with its ratings.
+    spec = {
+        "accuracy": {},
+        "labels": {"use": "labelled_steps", "column": "labels", "segments": "paragraph", "weight": 0},
     }
-    assert example.converted(row()) is None
+    task = make_task(
+        {
+            "version": 1,
+            "task": "rated",
+            "dataset": {"path": "none.jsonl", "answer": "{{ answer }}"},
+            "format": {"reasoning": None, "answer": None},
+            "prompt": {"user": "{{ question }}"},
+            "verifiers": spec,
+            "metric": "accuracy",
+        },
+        "rated.yaml",
+        tmp_path,
+    )
+    summary = score_files(task, [file], tmp_path / "scores.jsonl", console=Console(quiet=True))
+    assert (summary.completions, summary.bad_rows) == (1, 1)
+    (scored,) = map(json.loads, (tmp_path / "scores.jsonl").read_text().splitlines())
+    assert scored["text"] == "think\n\nmine\n\n2\n# Answer\n2\n\nwrong"
+    assert scored["parts"]["accuracy"]["gold"] == "2"
+    assert [part["value"] for part in scored["parts"]["labels"]["steps"]] == read["labels"]
 
 
 def test_the_model_learns_from_the_tokens_that_the_verifier_reads(monkeypatch: pytest.MonkeyPatch) -> None:

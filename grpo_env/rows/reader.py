@@ -209,11 +209,8 @@ def _jsonl(name: str, source: Source) -> Iterator[Line | Record]:
 def _json(name: str, source: Source) -> Iterator[Line | Record]:
     """The rows of a list, of an object, or of lines, which many files called .json have."""
     if source.head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"["):
-        return _numbered(json_list_elements(io.TextIOWrapper(source.stream, encoding="utf-8-sig"), LONGEST))
-    return _objects(name, source)
-
-
-def _objects(name: str, source: Source) -> Iterator[Line | Record]:
+        yield from _numbered(json_list_elements(io.TextIOWrapper(source.stream, encoding="utf-8-sig"), LONGEST))
+        return
     lines = _jsonl(name, source)
     first = list(islice(lines, 2))
     lines = chain(first, lines)
@@ -230,11 +227,11 @@ def _objects(name: str, source: Source) -> Iterator[Line | Record]:
     if document.row is None:
         expected = "expected a list of objects, an object that holds one, or one object per line"
         raise UsageError(f"{name}: not valid JSON rows ({document.problem}); {expected}")
-    rows = rows_in(document.row)
+    rows = _rows_in(document.row)
     yield from [document] if rows is None else _numbered(iter(rows))
 
 
-def rows_in(document: dict[str, Any]) -> list[Any] | None:
+def _rows_in(document: dict[str, Any]) -> list[Any] | None:
     """The rows in an object: a list under one of ``ROWS_KEYS``, or all values under numbers, which become ids.
 
     Numbers are the keys of OpenCompass's predictions, TabMWP and ScienceQA. ``None``: it is a row itself, as in the

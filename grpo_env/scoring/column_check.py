@@ -24,8 +24,7 @@ def check_columns(rows: Sequence[Row], readers: Mapping[str, Read]) -> None:
     if not problems:
         return
     texts = _text_columns(rows)
-    golds = [_gold(row, readers) for row in rows]
-    others = {name: size for name, size in texts.items() if [row[name] for row in rows] != golds}
+    others = {name: size for name, size in texts.items() if not all(_is_gold(row, name, readers) for row in rows)}
     held = ", ".join(f"{name} ({size} each)" if size else name for name, size in texts.items())
     columns = f"columns that hold texts: {held}" if texts else "no column holds texts"
     flags = _flags(rows[0], others, problems)
@@ -54,12 +53,13 @@ def _problem(rows: Sequence[Row], read: Read) -> str | None:
     return first
 
 
-def _gold(row: Row, readers: Mapping[str, Read]) -> Any:
-    """A row's gold answer, or what is in the column that looks like it. A column that equals it has no completions."""
+def _is_gold(row: Row, name: str, readers: Mapping[str, Read]) -> bool:
+    """Whether a column has a row's gold answer, or what is in a column that looks like it: no completion does."""
+    names = [other for other in row if guess([other], ANSWER) and not guess([other], COMPLETION)]
+    known = [row[other] for other in names if other != name]
     with suppress(UsageError, KeyError):
-        return readers["answer"](row)
-    column = guess(row, ANSWER)
-    return None if column is None else row[column]
+        known.append(readers["answer"](row))
+    return row[name] in known
 
 
 def _text_columns(rows: Sequence[Row]) -> dict[str, int | str]:

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 from rich.console import Console
@@ -19,6 +20,7 @@ from grpo_env import __version__
 from grpo_env.core import Example
 from grpo_env.errors import UsageError, nearest
 from grpo_env.plural import counted
+from grpo_env.rows.compression import is_stdin
 from grpo_env.rows.formats.join import By
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
@@ -36,6 +38,7 @@ from .resume import ResumableOutput, StreamOutput, examples_hash
 from .summary import ScoreSummary
 from .summary_table import print_summary, progress
 
+PATIENCE = 3.0  # seconds until a run says that it waits for the first rows of a pipe
 ENGINES = ("local", "ray")
 Cluster = Callable[[Job, Sequence[Path], int, int], Generator[ChunkResult, None, None]]
 """``ray_cluster.score_on_cluster``."""
@@ -82,7 +85,7 @@ def score_files(
         raise UsageError(f"{out}: --out must end in .jsonl or .parquet")
     if out is not None and not out.parent.is_dir():  # before pipes are read
         raise UsageError(f"{out}: there is no folder {out.parent}; create it first")
-    inputs = _open_inputs(task, files, options, only_files=cluster is not None)
+    inputs = _open_inputs(task, files, options, console, only_files=cluster is not None)
     for file in inputs:
         console.print(f"{file.name}: {file.file_format.name}", markup=False)
     examples = task.examples(options.split) if any(file.file_format.joins for file in inputs) else []
@@ -123,11 +126,30 @@ def _cluster(engine: str) -> Cluster | None:
     return score_on_cluster
 
 
-def _open_inputs(task: Task, files: Sequence[Path], options: Options, *, only_files: bool) -> list[InputFile]:
+@contextmanager
+def _tells_if_it_waits(file: Path, console: Console) -> Iterator[None]:
+    """Prints a line if a pipe gives no rows for ``PATIENCE`` seconds; opening one that nobody writes to never ends."""
+    line = f"{'standard input' if is_stdin(file) else file}: a pipe to which nothing was written yet; waiting"
+    timer = Timer(PATIENCE, console.print, [line], {"markup": False, "style": "yellow", "soft_wrap": True})
+    timer.daemon = True
+    if not file.is_file():
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _open_inputs(
+    task: Task, files: Sequence[Path], options: Options, console: Console, *, only_files: bool
+) -> list[InputFile]:
     for file in files:
         if files.count(file) > 1:
             raise UsageError(f"{file}: is given twice")
-    inputs = [InputFile(file, task, options.fields, options.join) for file in files]
+    inputs = []
+    for file in files:
+        with _tells_if_it_waits(file, console):
+            inputs.append(InputFile(file, task, options.fields, options.join))
     require_rows(inputs)
     if only_files and not all(file.seekable for file in inputs):
         raise UsageError("--engine ray only reads files, not a pipe or standard input")

@@ -21,9 +21,10 @@ class DatasetSpec(Section):
     """Where examples come from: a hub id or local file (``path``), or a ``generator``."""
 
     path: str | None = None
-    """A ``.jsonl``, ``.json``, ``.csv`` or ``.parquet`` file, also ``.gz`` or ``.zst``; several by a pattern
-    (``shards/*.parquet``); a folder that ``save_to_disk`` wrote, or that is laid out as on the hub; or a hub id. Local
-    paths are relative to the task file, and ``{split}`` in them is replaced by the source's name of the split."""
+    """A ``.jsonl``, ``.json``, ``.csv``, ``.tsv`` or ``.parquet`` file, also ``.gz``, ``.zst`` or in a ``.zip``;
+    several by a pattern (``shards/*.parquet``); a folder that ``save_to_disk`` wrote, or that is laid out as on the
+    hub; or a hub id. Local paths are relative to the task file, and ``{split}`` in them is replaced by the source's
+    name of the split."""
     name: str | None = None
     """The configuration of a dataset on the hub, or in a folder laid out as there."""
     revision: str | None = None

@@ -35,6 +35,14 @@ READERS = {"completion": read("completion"), "answer": read("answer")}
             "try --answer target",
             "--completion output",
         ),
+        # Nor does a copy of the column that the gold answer was taken from.
+        (
+            [{"answer": "4", "solution": "2+2\n#### 4", "output": "2+2\n#### 4"}],
+            "name them with --completion COLUMN",
+            "--completion output",
+        ),
+        # Rows under a key that has no usual name.
+        ([{"licence": "MIT", "tasks": [{"q": "2+2?"}]}], "the rows are under 'tasks': jq -c '.tasks[]'", "try"),
     ],
 )
 def test_flags_are_advised_for_columns_that_look_right_but_not_for_copies_of_the_gold(rows, said, not_said):

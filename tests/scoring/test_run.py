@@ -9,6 +9,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import dataclass
 
@@ -23,8 +24,7 @@ from grpo_env.errors import UsageError
 from grpo_env.registry import load_file, verifier
 from grpo_env.results.parts import named_scores
 from grpo_env.results.rows import read_scores
-from grpo_env.rows.reader import read_records
-from grpo_env.scoring import Fields, Options, chunks, score_files
+from grpo_env.scoring import Fields, Options, chunks, run, score_files
 from grpo_env.scoring.chunks import Chunk
 from grpo_env.scoring.input_file import InputFile
 from grpo_env.scoring.job import Job
@@ -520,3 +520,22 @@ def test_an_output_in_no_folder_is_refused_before_the_input_is_read(task, tmp_pa
     out = tmp_path / "none/out.jsonl"
     with pytest.raises(UsageError, match=rf"^{out}: there is no folder {out.parent}; create it first$"):
         score_files(task, [tmp_path / "not there either"], out, console=quiet())
+
+
+def test_a_pipe_without_a_writer_is_not_waited_for_in_silence(task, tmp_path, monkeypatch):
+    monkeypatch.setattr(run, "PATIENCE", 0.0)
+    pipe, console = tmp_path / "rows", Console(file=io.StringIO(), width=200)
+    os.mkfifo(pipe)
+
+    def write():
+        for _ in range(1000):
+            if "waiting" in console.file.getvalue():
+                break
+            time.sleep(0.01)
+        pipe.write_text(json.dumps({"answer": "#### 4", "completion": "#### 4"}) + "\n")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    assert score_files(task, [pipe], tmp_path / "scores.jsonl", console=console).completions == 1
+    writer.join()
+    assert f"{pipe}: a pipe to which nothing was written yet; waiting" in console.file.getvalue()

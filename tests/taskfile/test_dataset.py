@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -201,3 +202,40 @@ def test_the_fingerprint_is_that_of_the_rows_as_lines() -> None:
     lines = b'{"a": 1, "b": "\\u00fc"}\n{"a": null}\n'
     assert fingerprint(rows) == hashlib.sha256(lines).hexdigest()
     assert fingerprint(rows[::-1]) != fingerprint(rows)
+
+
+ROWS = [{"q": "1+1?", "a": "2"}, {"q": "1+2?", "a": "3"}]
+
+
+@pytest.mark.parametrize(
+    ("path", "files"),
+    [
+        ("bbh/one.json", {"bbh/one.json": json.dumps({"canary": "x", "examples": ROWS})}),  # BIG-Bench-Hard
+        ("problems.json", {"problems.json": json.dumps({"8": ROWS[0], "12": ROWS[1]}, indent=4)}),  # TabMWP
+        (
+            "train/*/*.json",
+            {f"train/algebra/{n}.json": json.dumps(row, indent=4) for n, row in enumerate(ROWS)},
+        ),  # MATH
+        ("rows.tsv", {"rows.tsv": "q\ta\n1+1?\t2\n1+2?\t3\n"}),
+        ("rows.zip", {"rows.zip": {"rows.jsonl": "".join(json.dumps(row) + "\n" for row in ROWS)}}),
+    ],
+)
+def test_rows_in_files_as_others_publish_them(tmp_path: Path, path: str, files: dict[str, Any]) -> None:
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, str):
+            (tmp_path / name).write_text(content)
+            continue
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            for member, text in content.items():
+                archive.writestr(member, text)
+    spec = {
+        "version": 1,
+        "task": "t",
+        "dataset": {"path": path, "answer": "{{ a }}", "split": {"train": "a", "eval": "a"}},
+        "prompt": {"user": "{{ q }}"},
+        "verifiers": {"accuracy": {}},
+        "metric": "accuracy",
+    }
+    examples = make_task(spec, "t.yaml", tmp_path).examples("train")
+    assert [(example.prompt[-1].content, example.answer) for example in examples] == [(r["q"], r["a"]) for r in ROWS]

@@ -13,6 +13,7 @@ from .nemo_gym import NEMO_GYM
 from .openai_batch import OPENAI_BATCH
 from .openai_chat import OPENAI_CHAT
 from .opencompass import OPENCOMPASS
+from .prm800k import PRM800K
 from .scores import SCORES
 from .trl import TRL_COMPLETIONS
 from .verifiers import VERIFIERS_RESULTS, VERIFIERS_TRACES
@@ -34,6 +35,7 @@ FORMATS = (
     INSPECT_LOG,
     OPENCOMPASS,
     MATH_HARNESS,
+    PRM800K,
     OPENAI_CHAT,
     VLLM_GENERATE,
 )

@@ -27,7 +27,7 @@ def _row(row: Row) -> dict[str, Any]:
     if not chat:
         raise UsageError("the sample has no output of the model")
     example, packed = unpacked(row.get("metadata") or {}, COLUMN)
-    reason = choices[0].get("stop_reason") if choices else None
+    reason = str(choices[0].get("stop_reason")) if choices else "unknown"
     usage = row["output"].get("usage") or {}
     return converted(
         row if packed is None else {**row, **example},
@@ -42,18 +42,14 @@ def _row(row: Row) -> dict[str, Any]:
 
 def _message(message: Mapping[str, Any]) -> dict[str, Any]:
     """A message as OpenAI has it: reasoning apart from the content, and the calls of functions."""
-    made = {"reasoning_content": _reasoning(message.get("content")), "tool_calls": message.get("tool_calls")}
-    if made["tool_calls"]:
-        made["tool_calls"] = [
-            {"id": call["id"], "function": {"name": call["function"], "arguments": call["arguments"]}}
-            for call in made["tool_calls"]
-        ]
-    return {**message, **made}
-
-
-def _reasoning(content: Any) -> str | None:
+    content = message.get("content")
     parts = content if isinstance(content, list) else []
-    return "".join(part.get("reasoning") or "" for part in parts if part.get("type") == "reasoning") or None
+    reasoning = "".join(part.get("reasoning") or "" for part in parts if part.get("type") == "reasoning")
+    calls = [
+        {"id": call["id"], "function": {"name": call["function"], "arguments": call["arguments"]}}
+        for call in message.get("tool_calls") or ()
+    ]
+    return {**message, "reasoning_content": reasoning or None, "tool_calls": calls}
 
 
 def _number(row: Row) -> Any:
