@@ -414,8 +414,8 @@ def test_opencompass_predictions(tmp_path, task, gold, prompt, messages):
         else:
             assert "".join(message["role"][0] for message in rows[0]["prompt"]) == messages
             assert "Nine times two?" in [message["content"] for message in rows[0]["prompt"]]
-    with pytest.raises(UsageError, match="prediction: neither a text nor a list"):  # of a dialogue of several rounds
-        file_format.convert({**lines[0], "prediction": [{"round": 1, "user": "?", "assistant": "!"}]})
+    dialogue = {**lines[0], "prediction": [{"round": 1, "user": "?", "assistant": "!"}]}
+    assert "no content" in RowReader(task, Fields(), file_format).read(Record(1, dialogue)).problem
 
 
 def test_outputs_of_a_math_harness(tmp_path, task):

@@ -129,8 +129,9 @@ def _has_gold(file_format: FileFormat, row: Row, template: GoldTemplate) -> bool
     return True
 
 
-def converted(row: Row, completions: Sequence[Any], **columns: Any) -> dict[str, Any]:
-    """The row's own columns, with ``completions`` and with those of ``columns`` that have a value."""
+def converted(row: Row, completions: str | Sequence[Any], **columns: Any) -> dict[str, Any]:
+    """The row's own columns, with ``completions`` (a text is one) and with those of ``columns`` that have a value."""
+    completions = [completions] if isinstance(completions, str) else completions
     own = {key: value for key, value in row.items() if key not in _COMPLETION_COLUMNS}
     known = {key: value for key, value in columns.items() if value is not None and value != [None] * len(completions)}
     return {**own, "completions": list(completions), **known}

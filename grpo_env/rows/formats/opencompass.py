@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from grpo_env.errors import UsageError
-
 from .chat import is_chat
 from .file_format import FileFormat, Row, converted
 
@@ -16,13 +14,10 @@ _ROLES = {"HUMAN": "user", "BOT": "assistant", "SYSTEM": "system"}
 
 
 def _row(row: Row) -> dict[str, Any]:
-    prediction, prompt = row["prediction"], row["origin_prompt"]
-    texts = [prediction] if isinstance(prediction, str) else prediction
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise UsageError("prediction: neither a text nor a list of texts")
+    prompt = row["origin_prompt"]
     return converted(
         row,
-        texts,
+        row["prediction"],
         id=row.get("idx"),
         prompt=[_message(part) for part in prompt] if is_chat(prompt) else prompt,
         own_gold=row.get("gold", row.get("refr")),

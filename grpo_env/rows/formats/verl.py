@@ -16,8 +16,7 @@ def _dump_row(row: Row) -> dict[str, Any]:
 
 def _generation_row(row: Row) -> dict[str, Any]:
     """``main_generation_server.py``: the dataset's Parquet file with a column of completions."""
-    responses = row["responses"]
-    return converted(row, [responses] if isinstance(responses, str) else responses)
+    return converted(row, row["responses"])
 
 
 VERL_DUMP = FileFormat(
