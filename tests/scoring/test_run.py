@@ -24,6 +24,7 @@ from grpo_env.errors import UsageError
 from grpo_env.registry import load_file, verifier
 from grpo_env.results.parts import named_scores
 from grpo_env.results.rows import read_scores
+from grpo_env.rows.reader import read_records
 from grpo_env.scoring import Fields, Options, chunks, run, score_files
 from grpo_env.scoring.chunks import Chunk
 from grpo_env.scoring.input_file import InputFile
