@@ -30,7 +30,6 @@ HEAVY = {
     "pydantic",
     "fastapi",
     "uvicorn",
-    "prometheus_client",
     "re2",
     "jsonschema",
     "pint",

@@ -14,7 +14,7 @@ from grpo_env.errors import UsageError
 from .options import VerifierFiles
 
 TOKEN = "GRPO_ENV_TOKEN"
-NEEDED = ("fastapi", "uvicorn", "prometheus_client")
+NEEDED = ("fastapi", "uvicorn")
 
 
 def serve(
@@ -24,7 +24,6 @@ def serve(
     workers: Annotated[int, typer.Option(min=0, help="Number of scoring processes; 0 for one per core.")] = 0,
     queue: Annotated[int, typer.Option(min=1, help="Maximum requests in progress; more get status 429.")] = 1024,
     max_body: Annotated[int, typer.Option(min=1, metavar="MIB", help="Maximum size of a request body.")] = 8,
-    max_items: Annotated[int, typer.Option(min=1, max=4096, help="Maximum items in a request.")] = 4096,
     deadline: Annotated[
         float, typer.Option(min=0.1, max=86_400, metavar="SECONDS", help="Time limit for a request.")
     ] = 60.0,
@@ -37,12 +36,12 @@ def serve(
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
         raise UsageError("grpo_env serve needs packages that are not installed: pip install 'grpo_env[serve]'")
-    from grpo_env.serving.middleware import Limits
+    from grpo_env.serving.admission import Admission
     from grpo_env.serving.server import serve
     from grpo_env.taskfile.task import load_task
 
-    limits = Limits(max_body << 20, max_items, queue, deadline)
-    serve([load_task(task) for task in tasks], host, port, workers, limits, read_token(token_file))
+    admission = Admission(read_token(token_file), max_body << 20, queue, deadline)
+    serve([load_task(task) for task in tasks], host, port, workers, admission)
 
 
 def read_token(file: Path | None) -> str | None:

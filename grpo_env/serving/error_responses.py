@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
-from starlette.exceptions import HTTPException
 
 from grpo_env.errors import RunError, UsageError, nearest
-from grpo_env.workers.killable_worker import LateError
 
 from .schemas import ErrorResponse, Item, RewardRequest, ScoreRequest
 
 MAX_REPORTED = 5  # errors of one request
 COMMON_ERRORS: dict[int | str, dict[str, Any]] = {
     401: {"model": ErrorResponse, "description": "The token is missing or wrong"},
-    411: {"model": ErrorResponse, "description": "The body has no Content-Length"},
-    413: {"model": ErrorResponse, "description": "The body is too large"},
 }
 SCORING_ERRORS: dict[int | str, dict[str, Any]] = {
     **COMMON_ERRORS,
     400: {"model": ErrorResponse, "description": "The body is not valid JSON"},
     408: {"model": ErrorResponse, "description": "The body did not arrive in time"},
+    413: {"model": ErrorResponse, "description": "The body is too large"},
     415: {"model": ErrorResponse, "description": "The content type is not JSON"},
     422: {"model": ErrorResponse, "description": "Something in the body is wrong; the error names it"},
     429: {
@@ -35,38 +31,22 @@ SCORING_ERRORS: dict[int | str, dict[str, Any]] = {
         "headers": {"Retry-After": {"schema": {"type": "integer"}, "required": True, "description": "Seconds"}},
     },
     503: {"model": ErrorResponse, "description": "No scoring process can be started"},
-    504: {"model": ErrorResponse, "description": "Not scored in time"},
+    504: {"model": ErrorResponse, "description": "The processes were busy with other requests"},
 }
 
 
 def add_error_handlers(app: FastAPI, deadline: float) -> None:
     """Answer exceptions with ``{"detail": "..."}``."""
-    late = f"not scored within {deadline:g} s (--deadline)"
+    late = f"not scored within {deadline:g} s (--deadline); the processes were busy with other requests"
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(UsageError, _responding(422))
     app.add_exception_handler(RunError, _responding(503))
-    app.add_exception_handler(LateError, _responding(504, late))
     app.add_exception_handler(TimeoutError, _responding(504, late))
-    app.add_exception_handler(404, partial(_no_route, app))
-    app.add_exception_handler(405, _wrong_method)
     app.add_exception_handler(500, _responding(500, "the server failed; see its log"))
 
 
 def _responding(status: int, detail: str | None = None) -> Callable[[Request, Exception], Response]:
     return lambda _, error: JSONResponse({"detail": str(error) if detail is None else detail}, status)
-
-
-def _no_route(app: FastAPI, request: Request, error: Exception) -> Response:
-    paths = [*app.openapi()["paths"], "/docs", "/openapi.json"]
-    detail = f"no route {request.url.path[:100]!r}; {nearest(request.url.path[:100], paths)}"
-    return JSONResponse({"detail": detail}, 404)
-
-
-def _wrong_method(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    headers = error.headers or {}
-    detail = f"{request.url.path} does not take {request.method[:20]}; use {headers.get('Allow', 'another method')}"
-    return JSONResponse({"detail": detail}, 405, headers)
 
 
 def _invalid(request: Request, error: Exception) -> Response:

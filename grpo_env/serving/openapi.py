@@ -1,4 +1,4 @@
-"""The OpenAPI description with what only the running server knows: its tasks, its limits, whether it needs a token."""
+"""The OpenAPI description with what only the running server knows: its tasks, and whether it needs a token."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from fastapi import FastAPI
 
-from .middleware import PUBLIC_ROUTES, Limits
+PUBLIC_ROUTE = "/healthz"
 
 
-def complete_openapi(app: FastAPI, tasks: Iterable[str], limits: Limits, token: bool) -> None:
-    """Add tasks, limits and security to ``app.openapi()``. All routes must be there already."""
+def complete_openapi(app: FastAPI, tasks: Iterable[str], token: bool) -> None:
+    """Add tasks and security to ``app.openapi()``. All routes must be there already."""
     names = sorted(tasks)
     description = app.openapi()
     app.openapi = lambda: description  # type: ignore[method-assign]
@@ -20,8 +20,6 @@ def complete_openapi(app: FastAPI, tasks: Iterable[str], limits: Limits, token: 
     if len(names) > 1:
         request["properties"]["task"] = {"enum": names, "description": "Name of a served task."}
         request["required"].append("task")
-    request["properties"]["items"]["maxItems"] = limits.max_items
-    schemas["RewardRequest"]["properties"]["query"]["maxItems"] = limits.max_items
     for parameter in description["paths"]["/get_reward"]["post"]["parameters"]:
         if parameter["name"] == "task":
             parameter |= {"schema": {"enum": names}, "required": len(names) > 1}
@@ -34,5 +32,5 @@ def complete_openapi(app: FastAPI, tasks: Iterable[str], limits: Limits, token: 
         return
     description["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     for path, operation in operations:
-        if path not in PUBLIC_ROUTES:
+        if path != PUBLIC_ROUTE:
             operation["security"] = [{"token": []}]

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
+from math import inf
 from typing import NamedTuple
 
-from grpo_env.core import Example, Message, Score, Status
+from grpo_env.core import UNSCORED, BatchVerifier, Example, Message, Score, Status
 from grpo_env.errors import UsageError
 from grpo_env.rows.jsonl import dump_line
 from grpo_env.scoring.completion import read_completion
 from grpo_env.scoring.reader import InputRow
 from grpo_env.scoring.scorer import score_rows
 from grpo_env.taskfile.task import Task
+from grpo_env.workers.killable_worker import ProgramWorker
 
 from .schemas import Chat, Item
 
@@ -26,13 +29,18 @@ class Piece(NamedTuple):
 
     task: str
     rows: tuple[InputRow, ...]
+    until: float = inf
+    """When to begin no further group or item, by ``perf_counter``, which is the same clock in all processes."""
+    programs: float = inf
+    """Seconds for programs that verifiers ask, such as computer algebra, and those of them for one item."""
+    item_programs: float = inf
 
 
-class EncodedScore(NamedTuple):
-    """An item's status, for the metrics, and its score as a JSON object."""
+class Scored(NamedTuple):
+    """The scores of a piece's first rows as JSON objects, and the seconds that programs took."""
 
-    status: Status
-    json: str
+    scores: list[str]
+    programs: float
 
 
 @dataclass(frozen=True)
@@ -41,26 +49,45 @@ class PieceScorer:
 
     tasks: Mapping[str, Task]
 
-    def __call__(self, piece: Piece) -> list[EncodedScore]:
-        """A score for each row, in order. Nothing in the piece makes it raise."""
-        results = score_rows(self.tasks[piece.task], piece.rows)
-        return [encode(row.id, row.scores[0] if row.scores else unscored(row.problem)) for row in results]
+    def __call__(self, piece: Piece) -> Scored:
+        """A score for each row, in order, at least of the first unit. Nothing in the piece makes it raise.
+
+        A task with a batch verifier is scored whole: its model or server is fast only with many items at once.
+        """
+        task = self.tasks[piece.task]
+        whole = any(isinstance(part, BatchVerifier) for part in task.verifier.walk())
+        scores: list[str] = []
+        left = piece.programs
+        for unit in [piece.rows] if whole else units(piece.rows):
+            ProgramWorker.seconds_left = share = max(0.0, min(left, piece.item_programs * len(unit)))
+            for row in score_rows(task, unit):
+                scores.append(encode(row.id, row.scores[0] if row.scores else unscored(row.problem)))
+            left -= share - ProgramWorker.seconds_left
+            if time.perf_counter() > piece.until:
+                break
+        return Scored(scores, piece.programs - left)
+
+    def late(self, task: str, why: str) -> Score:
+        """The total of an item that was late; unscored if that may be the fault of a server or a device."""
+        statuses = {part.late_status for part in self.tasks[task].verifier.walk()}
+        status: Status = "error" if not statuses.isdisjoint(UNSCORED) else "timeout"
+        return Score(None if status in UNSCORED else 0.0, status, name="total", explanation=why)
 
 
-def encode(id: str, score: Score) -> EncodedScore:
-    """A score as it is sent."""
+def encode(id: str, score: Score) -> str:
+    """A score as it is sent: a JSON object."""
     try:
-        return EncodedScore(score.status, dump_line({"id": id, **score.to_dict()}))
+        return dump_line({"id": id, **score.to_dict()})
     except (TypeError, ValueError) as error:  # a user's verifier returned NaN, or no number
         return encode(id, unscored(f"the score cannot be written as JSON ({error})"))
 
 
-def response_body(task: str, scores: Sequence[EncodedScore]) -> str:
+def response_body(task: str, scores: Sequence[str]) -> str:
     """``ScoreResponse`` as JSON, put together from what the scoring processes encoded.
 
     Encoding the scores again would hold up all other requests, as one process answers them.
     """
-    return f'{{"task":{json.dumps(task)},"scores":[{",".join(score.json for score in scores)}]}}'
+    return f'{{"task":{json.dumps(task)},"scores":[{",".join(scores)}]}}'
 
 
 def unscored(why: str) -> Score:
@@ -79,16 +106,6 @@ def read_items(task: Task, items: Sequence[Item]) -> list[InputRow]:
                     "but its items have different gold answers"
                 )
     return rows
-
-
-def cut(task: str, rows: Sequence[InputRow]) -> list[Piece]:
-    """A request cut into pieces for several processes, with undivided groups."""
-    pieces: list[list[InputRow]] = []
-    for unit in units(rows):
-        if not pieces or len(pieces[-1]) + len(unit) > PIECE:
-            pieces.append([])
-        pieces[-1] += unit
-    return [Piece(task, tuple(rows)) for rows in pieces]
 
 
 def units(rows: Sequence[InputRow]) -> list[list[InputRow]]:

@@ -1,48 +1,86 @@
-"""Scoring processes behind a queue. An item that kills its process is unscored; all others get their scores."""
+"""Scoring processes that requests use in turns. An item that kills its process is unscored; others get their scores."""
 
 from __future__ import annotations
 
 import asyncio
+import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
 from grpo_env.errors import RunError
 from grpo_env.scoring.reader import InputRow
-from grpo_env.workers.killable_worker import WorkerDiedError
+from grpo_env.workers.killable_worker import LateError, LateVerifierError, WorkerDiedError
 
-from .pieces import EncodedScore, Piece, PieceScorer, encode, units, unscored
+from .pieces import PIECE, Piece, PieceScorer, Scored, encode, units, unscored
 from .worker_slot import WorkerSlot
 
 IDLE_CHECK = 1.0  # seconds between two checks whether an idle process is alive
+TURN = 1.0  # seconds after which a process begins no further item of a request, or an eighth of the deadline
 
-Attempt = Callable[[Sequence[InputRow]], Awaitable[list[EncodedScore]]]
-
-
-class _Job(NamedTuple):
-    piece: Piece
-    scores: asyncio.Future[list[EncodedScore]]
+Slot = WorkerSlot[Piece, Scored]
+Attempt = Callable[[Sequence[InputRow]], Awaitable[list[str]]]
 
 
-class _AbandonedError(Exception):
-    """Nobody waits for the scores any more."""
+class _Unit(NamedTuple):
+    rows: list[InputRow]
+    alone: bool = False  # it was in a piece that killed its process, or was late
+
+
+@dataclass(eq=False)
+class _Request:
+    """A request: its units that no process has begun, and the scores of the others by line."""
+
+    task: str
+    units: deque[_Unit]
+    programs: float
+    finished: asyncio.Future[None]
+    missing: int
+    scores: dict[int, str] = field(default_factory=dict)
+    queued: bool = False
+    spent: float = 0.0
+    turns: set[float] = field(default_factory=set)  # when the turns that are not over began
+
+    def take(self) -> list[_Unit]:
+        """The units of the next turn."""
+        taken = [self.units.popleft()]
+        size = PIECE - len(taken[0].rows)
+        while not taken[0].alone and self.units and not self.units[0].alone and len(self.units[0].rows) <= size:
+            taken.append(self.units.popleft())
+            size -= len(taken[-1].rows)
+        return taken
+
+    def add(self, rows: Sequence[InputRow], scores: Sequence[str]) -> None:
+        """Note scores: one for each row."""
+        self.scores |= {row.line: score for row, score in zip(rows, scores, strict=True)}
+        self.missing -= len(rows)
+        if not self.missing and not self.finished.done():
+            self.finished.set_result(None)
+
+    def used(self, now: float) -> float:
+        """Seconds that processes have worked for it."""
+        return self.spent + sum(now - began for began in self.turns)
 
 
 class WorkerPool:
-    """``count`` processes that score pieces in order of arrival.
+    """``count`` processes, and the requests that take turns with them.
 
-    ``deadline`` is how many seconds a request may take from its arrival, waiting included, and a piece from its start.
-    A process whose piece takes longer is killed and replaced. A process whose request only waited too long works on.
+    A turn is up to ``PIECE`` items, of which those that were not begun after ``TURN`` seconds go back to the request.
+    ``deadline`` is how many seconds a request may take. An attempt that takes half of it is ended with its process.
+    Programs that verifiers ask (computer algebra) have half of it for a request, and a twelfth for an item.
     """
 
     def __init__(self, scorer: PieceScorer, count: int, deadline: float) -> None:
+        self._scorer = scorer
         self._deadline = deadline
         self._threads = ThreadPoolExecutor(count)
-        self._slots = [WorkerSlot(scorer, deadline, self._threads) for _ in range(count)]
-        self._queue: asyncio.Queue[_Job] = asyncio.Queue()  # bounded by the requests that the middleware accepts
+        self._slots: list[Slot] = [WorkerSlot(scorer, deadline / 2, self._threads) for _ in range(count)]
+        self._turns: asyncio.Queue[_Request] = asyncio.Queue()  # bounded by the requests that are admitted
         self._loops: list[asyncio.Task[None]] = []
 
     @property
@@ -57,8 +95,8 @@ class WorkerPool:
 
     @property
     def waiting(self) -> int:
-        """Pieces that no process has begun."""
-        return self._queue.qsize()
+        """Requests that wait for a turn."""
+        return self._turns.qsize()
 
     async def start(self) -> None:
         """Start all processes. Raises ``RunError``."""
@@ -76,60 +114,93 @@ class WorkerPool:
         for slot in self._slots:
             slot.process.close()
 
-    async def score(self, pieces: Sequence[Piece]) -> list[EncodedScore]:
-        """The scores of a request's pieces, in order.
+    async def score(self, task: str, rows: Sequence[InputRow], end: float) -> list[str]:
+        """The scores of a request's rows, in order. ``end`` is its deadline by the event loop's clock.
 
-        Raises ``TimeoutError`` or ``LateError`` past the deadline, and ``RunError`` if no process can be started.
+        What is late then has status ``timeout`` if the processes worked for this request for half of its deadline.
+        Raises ``TimeoutError`` if it had to wait for others instead, and ``RunError`` if no process can be started.
         """
         loop = asyncio.get_running_loop()
-        jobs = [_Job(piece, loop.create_future()) for piece in pieces]
-        for job in jobs:
-            self._queue.put_nowait(job)
+        waiting = deque(_Unit(unit) for unit in units(rows))
+        request = _Request(task, waiting, self._deadline / 2, loop.create_future(), len(rows))
+        self._queue(request)
         try:
-            async with asyncio.timeout(self._deadline):
-                return list(chain.from_iterable(await asyncio.gather(*(job.scores for job in jobs))))
+            async with asyncio.timeout_at(end):
+                await request.finished
+        except TimeoutError:
+            if request.used(loop.time()) < self._deadline / 2:
+                raise
         finally:
-            for job in jobs:
-                job.scores.cancel()
+            request.finished.cancel()
+        late = self._scorer.late(task, f"the request was not scored within {self._deadline:g} s")
+        return [request.scores.get(row.line) or encode(row.id, late) for row in rows]
 
-    async def _serve(self, slot: WorkerSlot[Piece, list[EncodedScore]]) -> None:
+    def _queue(self, request: _Request) -> None:
+        if request.units and not request.queued and not request.finished.done():
+            request.queued = True
+            self._turns.put_nowait(request)
+
+    async def _serve(self, slot: Slot) -> None:
         while True:
             try:
                 async with asyncio.timeout(IDLE_CHECK):
-                    job = await self._queue.get()
+                    request = await self._turns.get()
             except TimeoutError:
                 with suppress(RunError):  # the next request that needs the process reports it
                     await slot.start()
                 continue
-            try:
-                scores = await _score(slot, job)
-            except _AbandonedError:
+            request.queued = False
+            if request.finished.done():  # nobody waits for it any more
                 continue
+            taken = request.take()
+            self._queue(request)  # other processes may go on with it
+            began = time.monotonic()
+            request.turns.add(began)
+            try:
+                await self._turn(slot, request, taken)
             except Exception as error:
-                if not job.scores.done():
-                    job.scores.set_exception(error)
+                if not request.finished.done():
+                    request.finished.set_exception(error)
+            finally:
+                request.turns.remove(began)
+                request.spent += time.monotonic() - began
+            self._queue(request)
+
+    async def _turn(self, slot: Slot, request: _Request, taken: list[_Unit]) -> None:
+        attempt = partial(self._attempt, slot, request)
+        if taken[0].alone:
+            rows = taken[0].rows
+            try:
+                request.add(rows, await _isolate_failures(rows, attempt))
+            except LateError as error:
+                late = self._scorer.late(request.task, str(error))
+                request.add(rows, [encode(row.id, late) for row in rows])
+            return
+        rows = list(chain.from_iterable(unit.rows for unit in taken))
+        try:
+            scores = await attempt(rows, again=False)
+        except (WorkerDiedError, LateError) as error:
+            place = error.lateness.place.completion if isinstance(error, LateVerifierError) else -1
+            if place < 0:  # any of them
+                taken = [unit._replace(alone=True) for unit in taken]
             else:
-                if not job.scores.done():
-                    job.scores.set_result(scores)
+                late = next(unit for unit in taken if rows[place] in unit.rows)
+                taken.remove(late)
+                request.units.append(late._replace(alone=True))
+            request.units.extendleft(reversed(taken))
+            return
+        request.add(rows[: len(scores)], scores)
+        request.units.extendleft(_Unit(unit) for unit in reversed(units(rows[len(scores) :])))
+
+    async def _attempt(self, slot: Slot, request: _Request, rows: Sequence[InputRow], again: bool = True) -> list[str]:
+        await slot.start()
+        until = time.perf_counter() + min(TURN, self._deadline / 8)
+        scored = await slot(Piece(request.task, tuple(rows), until, request.programs, self._deadline / 12), again)
+        request.programs -= scored.programs
+        return scored.scores
 
 
-async def _score(slot: WorkerSlot[Piece, list[EncodedScore]], job: _Job) -> list[EncodedScore]:
-    attempt = partial(_attempt, slot, job)
-    try:
-        return await attempt(job.piece.rows)
-    except WorkerDiedError:
-        return [score for unit in units(job.piece.rows) for score in await _isolate_failures(unit, attempt)]
-
-
-async def _attempt(
-    slot: WorkerSlot[Piece, list[EncodedScore]], job: _Job, rows: Sequence[InputRow]
-) -> list[EncodedScore]:
-    if job.scores.done():
-        raise _AbandonedError
-    return await slot(Piece(job.piece.task, tuple(rows)))
-
-
-async def _isolate_failures(unit: list[InputRow], attempt: Attempt) -> list[EncodedScore]:
+async def _isolate_failures(unit: list[InputRow], attempt: Attempt) -> list[str]:
     """A unit's scores, without the rows that kill a process on their own; without any if there are no such rows."""
     result = await _attempt_twice(unit, attempt)
     if not isinstance(result, WorkerDiedError):
@@ -144,7 +215,7 @@ async def _isolate_failures(unit: list[InputRow], attempt: Attempt) -> list[Enco
     return [scores[row.line] for row in unit]
 
 
-async def _attempt_twice(rows: Sequence[InputRow], attempt: Attempt) -> list[EncodedScore] | WorkerDiedError:
+async def _attempt_twice(rows: Sequence[InputRow], attempt: Attempt) -> list[str] | WorkerDiedError:
     """Twice, since a process can also be killed from outside: by the system for lack of memory, or by hand."""
     try:
         return await attempt(rows)

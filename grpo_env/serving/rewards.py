@@ -11,15 +11,12 @@ from grpo_env.integrations.scoring import with_parts
 from grpo_env.scoring.reader import InputRow
 from grpo_env.taskfile.task import Task
 
-from .pieces import EncodedScore, cut
 from .pool import WorkerPool
 from .schemas import RewardRequest
 
 
-async def get_reward(
-    pool: WorkerPool, reward_func: RewardFunc, request: RewardRequest
-) -> tuple[list[EncodedScore], str]:
-    """The scores, for the metrics, and the response. Raises what ``WorkerPool.score`` and the adapter raise.
+async def get_reward(pool: WorkerPool, reward_func: RewardFunc, request: RewardRequest, end: float) -> str:
+    """The response. Raises what ``WorkerPool.score`` and the adapter raise.
 
     NaN in the logs stays NaN, which is not JSON; but OpenRLHF's reader accepts it, and does not accept null.
     """
@@ -28,12 +25,12 @@ async def get_reward(
     rows = [
         InputRow(index, str(index), None, example, (completion,)) for index, (example, completion) in enumerate(pairs)
     ]
-    encoded = await pool.score(cut(reward_func.task.name, rows))
+    encoded = await pool.score(reward_func.task.name, rows, end)
     scores = [_decode(score, reward_func.task) for score in encoded]
-    return encoded, json.dumps(reward_func.reply(scores))
+    return json.dumps(reward_func.reply(scores))
 
 
-def _decode(score: EncodedScore, task: Task) -> Score:
-    data = json.loads(score.json)
+def _decode(score: str, task: Task) -> Score:
+    data = json.loads(score)
     del data["id"]
     return with_parts(task, Score.from_dict(data))

@@ -9,6 +9,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from grpo_env.core import Finish, Status
 from grpo_env.scoring.completion import MAX_TOKENS
 
+MAX_ITEMS = 4096  # in a request
+
 
 class Strict(BaseModel):
     """Accepts no unknown keys and converts no types: "5" is not a number."""
@@ -64,7 +66,7 @@ class ScoreRequest(Strict):
     """Completions to score by one task."""
 
     task: str | None = Field(None, description="Name of a served task; optional if only one is served.")
-    items: list[Item] = Field(min_length=1, fail_fast=True)
+    items: list[Item] = Field(min_length=1, max_length=MAX_ITEMS, fail_fast=True)
 
 
 class Step(BaseModel):
@@ -110,7 +112,9 @@ class ScoreResponse(BaseModel):
 class RewardRequest(Strict):
     """OpenRLHF's request: prompts, prompts with completions, and the labels of the data set."""
 
-    query: list[str] = Field(min_length=1, fail_fast=True, description="Prompt and completion, with special tokens.")
+    query: list[str] = Field(
+        min_length=1, max_length=MAX_ITEMS, fail_fast=True, description="Prompt and completion, with special tokens."
+    )
     prompts: list[str] = Field(min_length=1, fail_fast=True)
     labels: list[Any] = Field(min_length=1, description="Gold answers, or packed examples.")
 
@@ -136,10 +140,12 @@ class TaskCard(BaseModel):
 
 
 class Health(BaseModel):
-    """The server responds, and so many scoring processes are running."""
+    """The server responds."""
 
     status: str
-    workers: int
+    workers: int = Field(description="Running scoring processes.")
+    restarts: int = Field(description="Scoring processes that replaced others.")
+    waiting: int = Field(description="Requests that wait for a process.")
 
 
 class ErrorResponse(BaseModel):

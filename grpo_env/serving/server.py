@@ -16,8 +16,8 @@ from grpo_env.taskfile.task import Task
 from grpo_env.workers.cores import usable_cores
 
 from .address import is_loopback, listen, url_of
+from .admission import Admission
 from .app import make_app
-from .middleware import Limits
 from .pieces import PieceScorer
 from .pool import WorkerPool
 from .quiet_server import quiet_server
@@ -25,7 +25,7 @@ from .quiet_server import quiet_server
 KEEP_ALIVE = 60  # seconds; long, so that clients do not reuse a connection just as it is closed
 
 
-def serve(tasks: Sequence[Task], host: str, port: int, workers: int, limits: Limits, token: str | None) -> None:
+def serve(tasks: Sequence[Task], host: str, port: int, workers: int, admission: Admission) -> None:
     """Serve until SIGTERM or SIGINT, then answer the accepted requests and return.
 
     ``port`` 0 is any free port, ``workers`` 0 one for each core. Prints the address to standard output when ready.
@@ -34,31 +34,29 @@ def serve(tasks: Sequence[Task], host: str, port: int, workers: int, limits: Lim
     served = {task.name: task for task in tasks}
     if len(served) < len(tasks):
         raise UsageError(f"two tasks have the same name; given: {', '.join(task.name for task in tasks)}")
-    if token is None and not is_loopback(host):
+    if admission.token is None and not is_loopback(host):
         raise UsageError(
             f"--host {host} is not a loopback address: set a token (--token-file or GRPO_ENV_TOKEN) or use 127.0.0.1"
         )
     listener = listen(host, port)
-    _limit_connections(listener, limits.deadline)
+    _raise_open_files()
     for name in (signal.SIGTERM, signal.SIGINT):
         # uvicorn handles them while it serves and raises them again after its shutdown, which is no failure.
         signal.signal(name, _exit)
     try:
-        asyncio.run(_serve(served, listener, workers or usable_cores(), limits, token))
+        asyncio.run(_serve(served, listener, workers or usable_cores(), admission))
     finally:
         listener.close()
 
 
-async def _serve(
-    tasks: dict[str, Task], listener: socket.socket, workers: int, limits: Limits, token: str | None
-) -> None:
-    pool = WorkerPool(PieceScorer(tasks), workers, limits.deadline)
+async def _serve(tasks: dict[str, Task], listener: socket.socket, workers: int, admission: Admission) -> None:
+    pool = WorkerPool(PieceScorer(tasks), workers, admission.deadline)
     try:
         await pool.start()
         server = quiet_server(
-            make_app(tasks, pool, limits, token),
+            make_app(tasks, pool, admission),
             timeout_keep_alive=KEEP_ALIVE,
-            timeout_graceful_shutdown=math.ceil(3 * limits.deadline),  # to arrive, to be scored, to be read
+            timeout_graceful_shutdown=math.ceil(3 * admission.deadline),  # to arrive, to be scored, to be read
         )
         print(f"serving {', '.join(tasks)} on {url_of(listener)}", flush=True)
         await server.serve([listener])
@@ -66,13 +64,8 @@ async def _serve(
         await pool.close()
 
 
-def _limit_connections(listener: socket.socket, deadline: float) -> None:
-    """Close connections that do not read their response, and raise the limit on open files to the hard limit.
-
-    The usual soft limit is 1,024 files, and the queue alone may hold as many connections.
-    """
-    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux; accepted connections inherit it
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, math.ceil(1000 * deadline))
+def _raise_open_files() -> None:
+    """The usual soft limit is 1,024 files, and the queue alone may hold as many connections."""
     try:
         import resource
     except ImportError:  # not a Unix

@@ -26,10 +26,10 @@ class WorkerSlot(Generic[A, B]):
         """Start the process, unless one is running. Raises ``RunError``."""
         await asyncio.get_running_loop().run_in_executor(self._threads, self.process.start)
 
-    async def __call__(self, piece: A) -> B:
-        """``work(piece)``. Raises ``WorkerDiedError``, ``LateError``, and ``RunError`` if no process starts."""
+    async def __call__(self, piece: A, again: bool) -> B:
+        """As ``ReplaceableWorker``; raises ``LateError``, too."""
         await self.start()
-        answer = asyncio.get_running_loop().run_in_executor(self._threads, self.process, piece, self._deadline)
+        answer = asyncio.get_running_loop().run_in_executor(self._threads, self.process, piece, self._deadline, again)
         try:
             await asyncio.wait({answer}, timeout=self._deadline)
         except asyncio.CancelledError:

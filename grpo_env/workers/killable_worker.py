@@ -19,9 +19,10 @@ import time
 from collections.abc import Callable, Mapping
 from math import inf
 from multiprocessing import Pipe
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 from weakref import WeakSet
 
+from grpo_env.core import SpentError
 from grpo_env.errors import RunError
 from grpo_env.workers.deadlines import Clock, Late, Lateness, Place, make_memory
 from grpo_env.workers.frames import BrokenFrameError, Frames
@@ -255,11 +256,12 @@ class ReplaceableWorker(Generic[A, B]):
         with self._lock:
             self._started()
 
-    def __call__(self, piece: A, seconds: float = inf) -> B:
+    def __call__(self, piece: A, seconds: float = inf, again: bool = True) -> B:
         """``work(piece)``; what is late in it scores 0 with status ``timeout`` and is not run again.
 
         Raises ``WorkerDiedError``, ``RunError`` if no process starts, and what ``work`` raises. With ``seconds``, a
-        verifier has at most half of what is left of them, so that there is time to score the rest again.
+        verifier has at most half of what is left of them, so that there is time to score the rest again. Raises
+        ``LateVerifierError`` instead of that if not ``again``.
         """
         end = time.monotonic() + seconds
         late: dict[Place, Lateness] = {}
@@ -272,6 +274,8 @@ class ReplaceableWorker(Generic[A, B]):
                     try:
                         return worker(piece, late, max(0.0, end - time.monotonic()) / 2)
                     except LateVerifierError as error:
+                        if not again:
+                            raise
                         late[error.lateness.place] = error.lateness
             finally:
                 self._killed = False
@@ -311,6 +315,9 @@ class ProgramWorker:
     Unlike a ``Worker``'s, its answers are JSON, never unpickled. Threads take turns. A forked process starts its own.
     """
 
+    seconds_left: ClassVar[float] = inf
+    """Seconds by the clock that all programs of this process may still take. ``serve`` sets it for each piece."""
+
     def __init__(self, module: str, *arguments: str, environment: Mapping[str, str] | None = None) -> None:
         self._program = [module, *arguments]
         self._environment = environment
@@ -327,13 +334,24 @@ class ProgramWorker:
         """The answer to a request.
 
         Raises ``LateError`` after ``timeout`` seconds by the clock, or when the program passes its own
-        ``limit_processor_time``; ``WorkerDiedError`` if it ends otherwise, and ``RuntimeError`` if it does not start.
+        ``limit_processor_time``; ``WorkerDiedError`` if it ends otherwise, ``RuntimeError`` if it does not start, and
+        ``SpentError`` where ``seconds_left`` ends it earlier.
         """
-        with self._lock:
-            process = self._process
-            if process is None or not process.alive:
-                process = self._start()
-            return self._exchange(process, request, timeout)
+        start, left = time.monotonic(), ProgramWorker.seconds_left
+        try:
+            if left <= 0:
+                raise LateError("no seconds are left")
+            with self._lock:
+                process = self._process
+                if process is None or not process.alive:
+                    process = self._start()
+                return self._exchange(process, request, min(timeout, left))
+        except LateError as late:
+            if left < timeout:
+                raise SpentError("the seconds for computer algebra and other programs are used up") from late
+            raise
+        finally:
+            ProgramWorker.seconds_left -= time.monotonic() - start
 
     def close(self) -> None:
         """Kill the process and wait for its end."""

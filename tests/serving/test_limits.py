@@ -4,6 +4,7 @@ import gzip
 import json
 import socket
 import sys
+import threading
 import time
 
 import pytest
@@ -12,7 +13,7 @@ from grpo_env.cli.app import app
 from grpo_env.errors import UsageError
 from grpo_env.serving.address import listen
 
-from .conftest import Server
+from .conftest import TOKEN, Server
 
 BAD = [
     (b"", 422, "the body: field required"),
@@ -37,10 +38,10 @@ BAD = [
     ({"task": "obeys", "items": [{"completion": "x", "num_tokens": "3"}]}, 422, "items.0.num_tokens: "),
     ({"task": "obeys", "items": [{"completion": "x", "num_tokens": -1}]}, 422, "items.0.num_tokens: "),
     ({"task": "obeys", "items": [{"completion": "x", "finish": "done"}]}, 422, "items.0.finish: "),
-    ({"task": "obeys", "items": [{"completion": "x"}] * 101}, 422, "101 items; at most 100 per request"),
+    ({"task": "obeys", "items": [{"completion": "x"}] * 4097}, 422, "items: list should have at most 4096 items"),
     ({"task": "obey", "items": [{"completion": "x"}]}, 422, "task: 'obey' is not served; did you mean 'obeys'?"),
     ({"items": [{"completion": "x"}]}, 422, "task: several tasks are served"),
-    ({"task": "obeys", "items": [{f"k{n}": 0 for n in range(30_000)}]}, 422, "an object with 30,000 keys"),
+    ({"task": "obeys", "items": [{f"k{n}": 0 for n in range(30_000)}]}, 422, "items.0.completion: field required"),
     ({"task": "obeys", "items": [{"completion": [{}] * 100_000}]}, 422, "items.0.completion.0.role: field required"),
     (b'{"task":"obeys","items":[{"completion":"x","num_tokens":NaN}]}', 400, "not valid JSON"),
     (b'{"task":"obeys","items":[{"completion":"x","num_tokens":1e999}]}', 422, "items.0.num_tokens: "),
@@ -50,7 +51,7 @@ BAD = [
     (b'{"task":"obeys","items":' + b"[" * 100_000, 400, "recursion limit"),
     (b'{"task":"obeys","items":' + b'{"a":' * 100_000, 400, "recursion limit"),
     ('{"task": "obeys"}'.encode("utf-16"), 400, "not valid JSON"),
-    (b" " * ((1 << 20) + 1), 413, "at most 1,048,576 are accepted"),
+    (b" " * ((1 << 20) + 1), 413, "more than 1,048,576 bytes (--max-body)"),
 ]
 
 
@@ -69,32 +70,20 @@ def test_hostile_text_is_scored_like_any_other(server, text):
     assert reply.json["scores"][1]["parts"][0]["value"] == 1.0
 
 
-def test_only_uncompressed_json_of_known_length_is_accepted(server):
+def test_only_uncompressed_json_is_accepted(server):
     item = json.dumps({"task": "obeys", "items": [{"completion": "abc"}]}).encode()
     assert server.post(item, Content_Type="application/json; charset=utf-8").values == [3.0]
     for content_type in ("text/plain", "application/x-www-form-urlencoded", "application/jsonp", ""):
         assert server.post(item, Content_Type=content_type).status == 415
-    assert server.post(gzip.compress(item), Content_Encoding="gzip").status == 415
-    chunked = {"Content-Type": "application/json", "Transfer-Encoding": "chunked"}
-    assert server.request("POST", "/score", iter([item]), chunked, encode_chunked=True).status == 411
+    assert server.post(gzip.compress(item), Content_Encoding="gzip").status == 400
 
 
-@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH", "TRACE"])
-def test_other_methods_are_answered_with_the_allowed_one(server, method):
-    reply = server.request(method, "/score", headers={"Authorization": "Bearer open-sesame"})
-    assert (reply.status, reply.headers["allow"]) == (405, "POST")
-    if method != "HEAD":
-        assert reply.json == {"detail": f"/score does not take {method}; use POST"}
-
-
-@pytest.mark.parametrize(
-    ("path", "hint"),
-    [("/scores", "did you mean '/score'?"), ("/v1/x", "known: /docs, /get_reward, /healthz, /metrics, /openapi.json,")],
-)
-def test_an_unknown_route_is_answered_with_the_known_ones(server, path, hint):
-    reply = server.request("GET", path, headers={"Authorization": "Bearer open-sesame"})
-    assert reply.status == 404
-    assert f"no route '{path}'; {hint}" in reply.json["detail"]
+def test_a_body_in_chunks_has_the_same_limit(server):
+    headers = {"Content-Type": "application/json", "Transfer-Encoding": "chunked", "Authorization": f"Bearer {TOKEN}"}
+    item = json.dumps({"task": "obeys", "items": [{"completion": "abc"}]}).encode()
+    assert server.request("POST", "/score", iter([item[:9], item[9:]]), headers, encode_chunked=True).values == [3.0]
+    blocks = (b" " * 65536 for _ in range(17))
+    assert server.request("POST", "/score", blocks, headers, encode_chunked=True).status == 413
 
 
 WRONG_TOKENS = [
@@ -104,9 +93,9 @@ WRONG_TOKENS = [
 
 
 @pytest.mark.parametrize("headers", WRONG_TOKENS, ids=range(len(WRONG_TOKENS)))
-@pytest.mark.parametrize("path", ["/score", "/tasks", "/metrics", "/no/such/page"])
-def test_requests_without_the_token_are_refused(server, path, headers):
-    reply = server.request("GET", path, headers=headers)
+@pytest.mark.parametrize(("method", "path"), [("POST", "/score"), ("POST", "/get_reward"), ("GET", "/tasks")])
+def test_requests_without_the_token_are_refused(server, method, path, headers):
+    reply = server.request(method, path, headers=headers)
     assert (reply.status, reply.headers["www-authenticate"]) == (401, "Bearer")
 
 
@@ -132,7 +121,6 @@ HEAD = b"POST /score HTTP/1.1\r\nHost: [::1]\r\nAuthorization: Bearer open-sesam
 def test_a_body_announced_as_too_large_is_refused_at_once(server):
     received = exchanged(server, HEAD + b"Content-Length: 99999999999\r\n\r\n{", half_close=True)
     assert received.startswith(b"HTTP/1.1 413 ")
-    assert b"connection: close" in received.lower()
 
 
 @pytest.fixture(scope="module")
@@ -140,19 +128,6 @@ def hasty(tmp_path_factory):
     running = Server(tmp_path_factory.mktemp("hasty"), "--workers", "1", "--deadline", "0.5")
     yield running
     running.close()
-
-
-@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:80", "127.0.0.1", "127.9.9.9:1", "[::1]:8000", "[::1]"])
-def test_without_a_token_this_machine_has_access(hasty, host):
-    assert hasty.request("GET", "/tasks", headers={"Host": host}).status == 200
-
-
-@pytest.mark.parametrize("host", ["page.example", "page.example:8000", "127.0.0.1.page.example", "localhost.page", ""])
-def test_without_a_token_web_pages_have_no_access(hasty, host):
-    """A page whose own name is made to resolve to 127.0.0.1 may read what this server answers (DNS rebinding)."""
-    reply = hasty.request("GET", "/tasks", headers={"Host": host})
-    assert reply.status == 403
-    assert reply.detail == f"{host!r} is not a name of this machine; use 127.0.0.1, or set a token"
 
 
 def test_a_body_that_does_not_arrive_times_out(hasty):
@@ -185,11 +160,12 @@ def test_a_refused_request_with_invalid_chunks_leaves_no_traceback(tmp_path_fact
 
 
 @pytest.mark.slow
-def test_a_late_request_times_out_and_its_process_is_replaced(hasty):
+def test_items_that_do_not_end_time_out_although_there_are_too_many(hasty):
     (before,) = hasty.workers()
-    # Each may take half of what is left of the time: too many for a process to be replaced so often.
-    reply = hasty.score("obeys", "a", *["sleep"] * 30)
-    assert (reply.status, reply.detail) == (504, "not scored within 0.5 s (--deadline)")
+    reply = hasty.score("obeys", *["sleep"] * 30)
+    assert (reply.status, reply.values) == (200, [0.0] * 30)
+    assert {score["status"] for score in reply.json["scores"]} <= {"timeout", "scored"}
+    assert reply.json["scores"][-1]["explanation"] == "the request was not scored within 0.5 s"
     end = time.monotonic() + 20
     while (reply := hasty.score("obeys", "abc")).status == 504 and time.monotonic() < end:
         continue  # a new process may take longer to start than requests may wait here
@@ -197,18 +173,59 @@ def test_a_late_request_times_out_and_its_process_is_replaced(hasty):
     assert before.pid not in [worker.pid for worker in hasty.workers()]
 
 
+@pytest.fixture(scope="module")
+def patient(tmp_path_factory):
+    running = Server(tmp_path_factory.mktemp("patient"), "--workers", "1", "--deadline", "30")
+    yield running
+    running.close()
+
+
 @pytest.mark.slow
-def test_a_late_item_times_out_and_its_neighbors_do_not(tmp_path_factory):
-    patient = Server(tmp_path_factory.mktemp("patient"), "--workers", "1", "--deadline", "10")
-    try:
-        reply = patient.score("obeys", "abc", "sleep", "abcd")
-        assert (reply.status, reply.values) == (200, [3.0, 0.0, 4.0])
-        late = reply.json["scores"][1]["parts"][0]
-        assert late["status"] == "timeout"
-        assert late["explanation"].startswith("serving_obeys did not end within ")
-        assert patient.score("obeys", "abc").values == [3.0]
-    finally:
-        patient.close()
+def test_a_request_of_slow_items_does_not_keep_others_waiting(patient):
+    """Its items take 40 s, more than requests may take. They had the only process for themselves, and no scores."""
+    naps = [f"nap{number}" for number in range(80)]
+    slow = []
+    thread = threading.Thread(target=lambda: slow.append(patient.score("obeys", *naps)))
+    thread.start()
+    neighbors = [patient.score("obeys", "abc") for _ in range(5)]
+    thread.join()
+    assert [reply.values for reply in neighbors] == [[3.0]] * 5
+    assert slow[0].status == 200
+    done = slow[0].values.index(0.0)
+    assert 0 < done < 80
+    assert slow[0].values == [float(len(nap)) for nap in naps[:done]] + [0.0] * (80 - done)
+    assert {score["status"] for score in slow[0].json["scores"][done:]} == {"timeout"}
+
+
+@pytest.mark.slow
+def test_hard_formulas_use_up_the_seconds_of_their_request_for_algebra_alone(patient):
+    """Each takes computer algebra several seconds, and all of them 80 s."""
+    hard = [
+        {
+            "completion": rf"\boxed{{\int_0^1 \frac{{\sin(x^{{{n}}})}}{{\sqrt{{1+x^{{{n + 2}}}}}}} dx}}",
+            "answer": rf"\int_0^1 \frac{{\cos(x^{{{n}}}+1)}}{{\sqrt{{2+x^{{{n + 1}}}}}}}\, dx",
+        }
+        for n in range(20, 36)
+    ]
+    reply = patient.score("gsm8k", *hard, {"completion": "#### 18", "answer": "18"})
+    assert reply.status == 200
+    *late, easy = [score["parts"][0] for score in reply.json["scores"]]
+    assert (easy["value"], easy["status"]) == (1.0, "scored")
+    assert {part["value"] for part in late} == {0.0}
+    assert late[-1]["status"] == "timeout"
+    assert late[-1]["explanation"] == "the seconds for computer algebra and other programs are used up"
+    # What was not read for lack of time is not remembered as unreadable.
+    assert patient.score("gsm8k", {"completion": r"\boxed{\frac{\pi}{2}}", "answer": r"\frac{\pi}{2}"}).status == 200
+
+
+@pytest.mark.slow
+def test_a_late_item_times_out_and_its_neighbors_do_not(patient):
+    reply = patient.score("obeys", "abc", "sleep", "abcd")
+    assert (reply.status, reply.values) == (200, [3.0, 0.0, 4.0])
+    late = reply.json["scores"][1]["parts"][0]
+    assert late["status"] == "timeout"
+    assert late["explanation"].startswith("serving_obeys did not end within ")
+    assert patient.score("obeys", "abc").values == [3.0]
 
 
 def test_the_queue_does_not_grow(server):
@@ -222,28 +239,11 @@ def test_the_queue_does_not_grow(server):
     assert server.score("obeys", "abc").values == [3.0]
 
 
-def test_the_docs_page_loads_nothing_else(server):
-    reply = server.request("GET", "/docs")
-    page = reply.body.decode()
-    assert reply.headers["content-security-policy"].startswith("default-src 'none'")
-    assert not [word for word in ("://", "<script", "<link", "<img", "@import", "url(") if word in page]
-    for expected in (
-        "POST /score",
-        "GET /metrics",
-        "ScoreRequest",
-        "num_tokens",
-        "At most 100.",
-        "429",
-        "Bearer TOKEN",
-    ):
-        assert expected in page
-
-
-def test_the_description_contains_tasks_limits_and_security(server):
+def test_the_description_contains_tasks_and_security(server):
     description = server.request("GET", "/openapi.json").json
     request = description["components"]["schemas"]["ScoreRequest"]
     assert request["properties"]["task"]["enum"] == ["gsm8k", "obeys", "votes"]
-    assert request["properties"]["items"]["maxItems"] == 100
+    assert request["properties"]["items"]["maxItems"] == 4096
     assert sorted(request["required"]) == ["items", "task"]
     free = [path for path, methods in description["paths"].items() if "security" not in next(iter(methods.values()))]
     assert free == ["/healthz"]

@@ -5,18 +5,12 @@ import signal
 import threading
 import time
 from dataclasses import fields
-from itertools import pairwise
 
 import psutil
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from prometheus_client.parser import text_string_to_metric_families
 
 from grpo_env import load_task
 from grpo_env.core import Score
-from grpo_env.scoring.reader import InputRow
-from grpo_env.serving.pieces import PIECE, cut, units
 from grpo_env.serving.schemas import ItemScore, Part, Step
 
 from .conftest import Server
@@ -147,7 +141,9 @@ def test_an_idle_process_that_dies_is_replaced(server):
     end = time.monotonic() + 20
     while server.get("/healthz").json["workers"] < 2 and time.monotonic() < end:
         time.sleep(0.05)
-    assert server.get("/healthz").json == {"status": "ok", "workers": 2}
+    health = server.get("/healthz").json
+    assert (health["status"], health["workers"], health["waiting"]) == ("ok", 2, 0)
+    assert health["restarts"] > 0
 
 
 def test_concurrent_requests_get_their_own_scores(server):
@@ -166,38 +162,6 @@ def test_concurrent_requests_get_their_own_scores(server):
     for thread in threads:
         thread.join()
     assert not wrong
-
-
-def counted(server):
-    page = server.get("/metrics").body.decode()
-    samples = (sample for family in text_string_to_metric_families(page) for sample in family.samples)
-    return {(sample.name, *sorted(sample.labels.values())): sample.value for sample in samples}
-
-
-def test_metrics_count_requests_items_and_processes(server):
-    before = counted(server)
-    server.score("obeys", "a", "leave", "b")
-    server.post(b"{")
-    server.get("/no/such/page/of/mine")
-    after = counted(server)
-
-    def increase(*key):
-        return after[key] - before.get(key, 0)
-
-    assert increase("grpo_env_items_total", "obeys", "scored") == 2
-    assert increase("grpo_env_items_total", "error", "obeys") == 1
-    assert increase("grpo_env_requests_total", "/score", "200") == 1
-    assert increase("grpo_env_requests_total", "/score", "400") == 1
-    assert increase("grpo_env_requests_total", "404", "other") == 1
-    assert increase("grpo_env_request_seconds_count", "/score") == 2
-    assert (
-        increase(
-            "grpo_env_worker_restarts_total",
-        )
-        >= 2
-    )
-    assert after[("grpo_env_workers",)] == 2
-    assert after[("grpo_env_queue_requests",)] == after[("grpo_env_queue_pieces",)] == 0
 
 
 def test_tasks_are_listed(server):
@@ -229,14 +193,3 @@ def test_sigterm_finishes_what_was_accepted_and_refuses_the_rest(tmp_path):
 def test_the_schema_of_a_score_has_its_fields():
     assert {field.name for field in fields(Score)} == set(Part.model_fields) == set(ItemScore.model_fields) - {"id"}
     assert set(Step.model_fields) == {"start", "end", "value", "explanation"}
-
-
-@given(st.lists(st.sampled_from([None, None, "a", "b"]), max_size=200))
-def test_pieces_contain_all_rows_in_order_and_divide_no_group(groups):
-    rows = [InputRow(place, str(place), key) for place, key in enumerate(groups)]
-    pieces = cut("t", rows)
-    assert [row for piece in pieces for row in piece.rows] == rows
-    for before, after in pairwise(pieces):
-        assert before.rows[-1].key is None or before.rows[-1].key != after.rows[0].key
-    for piece in pieces:
-        assert len(piece.rows) <= PIECE or len(units(piece.rows)) == 1
