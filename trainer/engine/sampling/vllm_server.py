@@ -50,6 +50,8 @@ ATTEMPTS = 3  # at a group, if its server goes away each time
 NO_VERSION = "default"  # the version of weights that no trainer sent
 ABOVE_ZERO = 1e-3  # nats by which rounding may lift a log-probability
 UNLIKELY = -50.0  # nats: that all rows of a group are equal by chance, e^-50
+ANSWER = 1 << 20  # bytes of an answer, apart from those of its tokens
+TOKEN = 1 << 10  # bytes for a token, which has its text twice and its log-probability; most have 100
 GROUPS_AT_ONCE = 256  # requests to one server; it queues what it cannot sample yet
 
 
@@ -72,29 +74,42 @@ class VllmServer:
         self._client: httpx2.Client = httpx2.Client(limits=limits)
         self._sockets, self._closed = WeakSet[socket.socket](), False
 
-    def call(self, path: str, body: Any = None, seconds: float | None = WAIT) -> Any:
+    def call(self, path: str, body: Any = None, seconds: float = WAIT, most: int = ANSWER) -> Any:
         """POST a body, or GET without one; returns the JSON of the answer.
 
-        Raises ``ServerGoneError``, also after ``seconds`` without an answer; ``RunError`` if the server refuses the
-        request.
+        Raises ``ServerGoneError``, also if no answer is complete after ``seconds``; ``RunError`` if the server refuses
+        the request, or answers with more than ``most`` bytes or with something else than JSON.
         """
         import httpx2
 
+        method = "GET" if body is None else "POST"
+        extensions = {"trace": self._keep_socket}
+        timeout, end = httpx2.Timeout(seconds, connect=CONNECT), time.monotonic() + seconds
+        data = bytearray()
         try:
-            method = "GET" if body is None else "POST"
-            extensions = {"trace": self._keep_socket}
-            timeout = httpx2.Timeout(seconds, connect=CONNECT)
-            response = self._client.request(
+            with self._client.stream(
                 method, f"{self.url}{path}", json=body, extensions=extensions, timeout=timeout
-            )
-        except (httpx2.TransportError, RuntimeError) as error:  # RuntimeError: the client was closed
+            ) as response:
+                for block in response.iter_bytes():
+                    data += block
+                    if len(data) > most:
+                        raise RunError(f"{self.url}{path}: an answer of more than {most:,} bytes")
+                    if time.monotonic() > end:
+                        raise ServerGoneError(f"its answer was not complete after {seconds:g} s")
+        except RunError:
+            raise
+        except (httpx2.HTTPError, RuntimeError) as error:  # RuntimeError: the client was closed
             raise ServerGoneError(f"{type(error).__name__}: {error}") from error
-        detail = " ".join(response.text[:300].split())
+        text = data.decode(errors="replace")
+        detail = " ".join(text[:300].split())
         if response.status_code >= 500:
             raise ServerGoneError(f"status {response.status_code}: {detail}", failed=True)
         if response.status_code >= 400:
             raise RunError(f"{self.url}{path}: status {response.status_code}: {detail}")
-        return json.loads(response.text) if response.text.startswith(("{", "[")) else None
+        try:
+            return json.loads(text) if text.startswith(("{", "[")) else None
+        except (ValueError, RecursionError) as error:
+            raise RunError(f"{self.url}{path}: not an answer of vLLM ({error})") from error
 
     def complete(self, policy: Policy, request: SamplingRequest, number: int) -> tuple[list[Any], list[Any]]:
         """Tokens and log-probabilities of a group's rows."""
@@ -116,7 +131,8 @@ class VllmServer:
             "min_p": 0.0,
             "repetition_penalty": 1.0,
         }
-        reply = self.call("/v1/completions", body, seconds=COMPLETION)
+        most = ANSWER + TOKEN * copies * (len(request.prompts[number]) + request.limit(number))
+        reply = self.call("/v1/completions", body, COMPLETION, most)
         try:
             choices = sorted(reply["choices"], key=lambda choice: choice["index"])
             tokens = [list(choice["token_ids"]) for choice in choices]
@@ -283,11 +299,20 @@ class VllmServers(RolloutEngine):
         """Calls as they end. If none does for ``LOOK`` seconds, the servers are asked whether they are well.
 
         Says once of a server that it is not, and raises ``RunError`` if that does not change within ``WAIT`` seconds.
+        Says once that none ends for as long although the servers are well.
         """
         pending, ill_since = set(server_of), dict[str, float]()
+        quiet_since: float | None = time.monotonic()
         while pending:
             done, pending = wait(pending, timeout=LOOK, return_when=FIRST_COMPLETED)
             yield from done
+            if done:
+                quiet_since = time.monotonic()
+            elif not ill_since and quiet_since is not None and time.monotonic() - quiet_since > WAIT:
+                self.report(
+                    f"no answer for {WAIT:.0f} s from servers that are well; waiting, at most {COMPLETION:.0f} s"
+                )
+                quiet_since = None
             for server in {server_of[future] for future in pending} if not done else ():
                 began = time.monotonic()
                 try:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -41,6 +43,13 @@ class FakeVllm:
                 with fake._lock:
                     fake.requests.append((self.path, body))
                     status, reply = fake.answer(self.path, body)
+                if isinstance(reply, Iterator):  # of blocks, until the client leaves
+                    self.send_response(status)
+                    self.end_headers()
+                    with suppress(OSError):
+                        for block in reply:
+                            self.wfile.write(block)
+                    return
                 data = json.dumps(reply).encode()
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(data)))

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import repeat
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -187,6 +188,48 @@ def test_an_answer_without_its_keys_is_one_line(
         server.complete = lambda body: (200, wrong)
     with pytest.raises(RunError, match=r"/v1/completions: not an answer of vLLM \((?:KeyError|TypeError)"):
         sample(replace(policy, rollout_engine=engine), PROMPTS, 1, max_new_tokens=8, temperature=1.0)
+
+
+@pytest.mark.parametrize("wrong", [b"{", b"[" * 100_000, b'{"choices": [\xff]}'])
+def test_an_answer_that_is_no_json_is_one_line(
+    wrong: bytes, policy: Policy, engine: VllmServers, servers: list[FakeVllm]
+) -> None:
+    for server in servers:
+        server.complete = lambda body: (200, iter([wrong]))
+    with pytest.raises(RunError, match="/v1/completions: not an answer of vLLM") as caught:
+        sample(replace(policy, rollout_engine=engine), PROMPTS, 1, max_new_tokens=8, temperature=1.0)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_endless_answer_ends_at_a_size_that_the_request_gives(
+    policy: Policy, engine: VllmServers, servers: list[FakeVllm]
+) -> None:
+    for server in servers:
+        server.complete = lambda body: (200, repeat(b" " * 65536))
+    with pytest.raises(RunError, match=r"/v1/completions: an answer of more than 1,\d{3},\d{3} bytes"):
+        sample(replace(policy, rollout_engine=engine), PROMPTS, 1, max_new_tokens=8, temperature=1.0)
+
+
+def test_an_answer_that_drips_ends_at_its_deadline(
+    policy: Policy, engine: VllmServers, servers: list[FakeVllm], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each byte comes in time for a limit on the time between two."""
+    monkeypatch.setattr(vllm_server, "COMPLETION", 0.5)
+    lines: list[str] = []
+    monkeypatch.setattr(engine, "report", lines.append)
+    monkeypatch.setattr(vllm_server, "LOOK", 0.05)
+    monkeypatch.setattr(vllm_server, "WAIT", 0.2)
+
+    def drip() -> Iterator[bytes]:
+        while True:
+            time.sleep(0.02)
+            yield b" "
+
+    for server in servers:
+        server.complete = lambda body: (200, drip())
+    with pytest.raises(RunError, match=r"groups failed 3 times: its answer was not complete after 0.5 s"):
+        sample(replace(policy, rollout_engine=engine), PROMPTS, 1, max_new_tokens=8, temperature=1.0)
+    assert "no answer for 0 s though all are well; waiting, at most 0 s" in lines
 
 
 def test_log_probabilities_that_are_all_0_end_the_run(make_task, servers: list[FakeVllm], tmp_path: Path) -> None:
