@@ -9,7 +9,8 @@ Only what the model writes *after* its reasoning counts:
 What follows an invented question (``Question:``, ``User:``) is not read. In the rest the first of these sources that is
 present decides; a task may name fewer of them, or another order:
 
-    answer_tag     ``<answer>18</answer>``; inside it any of the next four, else all of its content
+    answer_tag     ``<answer>18</answer>``; inside it any of the next four, else all of its content;
+                   a number alone in front of a box or ``####`` is an answer as well
     boxed          ``\boxed{18}``, ``\boxed 18``, ``\fbox{18}``; a box that is not closed: no answer
     json           the answer field of a JSON object, anywhere in the text
     hashes         ``#### 18`` with a number or at the end of the text, on a line of its own or not
@@ -39,7 +40,7 @@ from .hashes import hashes
 from .json_field import json_field
 from .last_line import last_line, number_at_end
 from .last_number import last_number
-from .result import ALL_SOURCES, SOURCES, ExtractedAnswer, Source, extracted, unit_behind
+from .result import ALL_SOURCES, MAX_LENGTH, SOURCES, ExtractedAnswer, Source, extracted, is_number, unit_behind
 from .stated import stated, statements
 from .tags import from_answer_tags, other_tags
 
@@ -65,6 +66,7 @@ IN_TEXT: dict[Source, Callable[[str], ExtractedAnswer | None]] = {
 """The sources that need no tags."""
 
 _INVISIBLE = lazy_compile("[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+_MARKED = lazy_compile(r"\$*\\(?:boxed|fbox)|####")
 _FENCE = lazy_compile(r"\s*(```|\"\"\")[a-z0-9+#]{0,12}[ \t]*\n((?:(?!\1).)*)\1\s*", re.DOTALL)
 
 
@@ -145,10 +147,16 @@ def _in_tags(format: Format, text: str, read: Callable[[str], ExtractedAnswer]) 
 
 
 def answer_in(text: str, sources: Sequence[Source] = SOURCES) -> ExtractedAnswer:
-    """The answer in a text that is nothing but an answer, such as the content of an answer tag or a gold answer."""
+    """The answer in a text that is nothing but an answer, such as the content of an answer tag or a gold answer.
+
+    A number alone in front of a marked answer is an answer as well: ``31 \\boxed{28}`` names two.
+    """
     text = visible(text)
     for source in sources:
         if source not in ("answer_tag", "last_line", "last_number") and (answer := IN_TEXT[source](text)):
+            before = _MARKED.split(text, maxsplit=1)[0].strip(" \n\t,.;") if answer.answers else ""
+            if before and len(before) <= MAX_LENGTH and is_number(before):
+                answer = extracted([before, *answer.answers], source, end=answer.end)
             return with_later_answers(answer, text, sources)
     if ("```" in text or '"""' in text) and (fence := _FENCE.fullmatch(text)):
         text = fence[2].strip()
