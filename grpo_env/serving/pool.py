@@ -184,9 +184,9 @@ class WorkerPool:
             if place < 0:  # any of them
                 taken = [unit._replace(alone=True) for unit in taken]
             else:
-                late = next(unit for unit in taken if rows[place] in unit.rows)
-                taken.remove(late)
-                request.units.append(late._replace(alone=True))
+                hanging = next(unit for unit in taken if rows[place] in unit.rows)
+                taken.remove(hanging)
+                request.units.append(hanging._replace(alone=True))
             request.units.extendleft(reversed(taken))
             return
         request.add(rows[: len(scores)], scores)
