@@ -175,7 +175,7 @@ def test_items_that_do_not_end_time_out_although_there_are_too_many(hasty):
 
 @pytest.fixture(scope="module")
 def patient(tmp_path_factory):
-    running = Server(tmp_path_factory.mktemp("patient"), "--workers", "1", "--deadline", "30")
+    running = Server(tmp_path_factory.mktemp("patient"), "--workers", "1", "--deadline", "25")
     yield running
     running.close()
 

@@ -299,7 +299,7 @@ class VllmServers(RolloutEngine):
         """Calls as they end. If none does for ``LOOK`` seconds, the servers are asked whether they are well.
 
         Says once of a server that it is not, and raises ``RunError`` if that does not change within ``WAIT`` seconds.
-        Says once that none ends for as long although the servers are well.
+        Says once a call that none ends for as long although the servers are well.
         """
         pending, ill_since = set(server_of), dict[str, float]()
         quiet_since: float | None = time.monotonic()

@@ -214,7 +214,7 @@ def test_an_answer_that_drips_ends_at_its_deadline(
     policy: Policy, engine: VllmServers, servers: list[FakeVllm], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each byte comes in time for a limit on the time between two."""
-    monkeypatch.setattr(vllm_server, "COMPLETION", 0.5)
+    monkeypatch.setattr(vllm_server, "COMPLETION", 2.0)
     lines: list[str] = []
     monkeypatch.setattr(engine, "report", lines.append)
     monkeypatch.setattr(vllm_server, "LOOK", 0.05)
@@ -227,9 +227,9 @@ def test_an_answer_that_drips_ends_at_its_deadline(
 
     for server in servers:
         server.complete = lambda body: (200, drip())
-    with pytest.raises(RunError, match=r"groups failed 3 times: its answer was not complete after 0.5 s"):
+    with pytest.raises(RunError, match=r"groups failed 3 times: its answer was not complete after 2 s"):
         sample(replace(policy, rollout_engine=engine), PROMPTS, 1, max_new_tokens=8, temperature=1.0)
-    assert "no answer for 0 s though all are well; waiting, at most 0 s" in lines
+    assert lines.count("no answer for 0 s from servers that are well; waiting, at most 2 s") >= 1, lines
 
 
 def test_log_probabilities_that_are_all_0_end_the_run(make_task, servers: list[FakeVllm], tmp_path: Path) -> None:
