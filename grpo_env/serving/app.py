@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
+from fastapi.middleware.trustedhost import TrustedHostMiddleware
 
 from grpo_env import __version__
 from grpo_env.errors import UsageError, nearest
@@ -52,6 +53,8 @@ def make_app(tasks: Mapping[str, Task], pool: WorkerPool, admission: Admission) 
         redoc_url=None,
         redirect_slashes=False,
     )
+    if admission.token is None:  # on a loopback address: a name that a web page made point here is not the machine's
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=["localhost", "127.0.0.1", "::1", "[::1]"])
     app.state.admission = admission
     service = Service(tasks, pool)
     add_error_handlers(app, admission.deadline)

@@ -130,6 +130,14 @@ def hasty(tmp_path_factory):
     running.close()
 
 
+@pytest.mark.parametrize(
+    ("host", "status"), [("localhost", 200), ("127.0.0.1:80", 200), ("[::1]:80", 200), ("evil.example", 400)]
+)
+def test_a_server_without_a_token_answers_only_requests_for_this_machine(hasty, host, status):
+    received = exchanged(hasty, f"GET /healthz HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+    assert received.startswith(f"HTTP/1.1 {status} ".encode())
+
+
 def test_a_body_that_does_not_arrive_times_out(hasty):
     received = exchanged(hasty, HEAD + b"Content-Length: 100\r\n\r\n{")
     assert received.startswith(b"HTTP/1.1 408 ")
