@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from grpo_env.core import Completion, Example, Format, Score, Verifier, score_one
+from grpo_env.core import Completion, Example, Format, Group, Score, Verifier, score_groups, score_one
 from grpo_env.errors import UsageError, nearest
 from grpo_env.registry import find, home, is_safe_mode, locate
 
@@ -201,11 +201,31 @@ class Task:
 
         ``info`` holds the columns of its row. Raises ``TypeError`` for a completion or gold answer that is not a text.
         """
+        return score_one(self.verifier, Example("", answer=answer, info=info or {}), self._completion(completion))
+
+    def score_many(
+        self,
+        completions: Sequence[str | Completion],
+        *,
+        answers: Sequence[str | None] | None = None,
+        infos: Sequence[Mapping[str, Any]] | None = None,
+    ) -> list[Score]:
+        """Score completions, each against its own gold answer, in one batch: for a judge or a model as verifier.
+
+        Completions of one prompt that are compared with each other are a group: ``grpo_env.score_groups``. Raises
+        ``ValueError`` unless there is one answer and one mapping of columns for each.
+        """
+        count = len(completions)
+        rows = zip(completions, answers or [None] * count, infos or [{}] * count, strict=True)
+        groups = [Group(Example("", answer=answer, info=info), [self._completion(text)]) for text, answer, info in rows]
+        return [score for (score,) in score_groups(self.verifier, groups)]
+
+    def _completion(self, completion: str | Completion) -> Completion:
         if isinstance(completion, str):
-            completion = Completion(completion, prefill=self.format.prefill)
+            return Completion(completion, prefill=self.format.prefill)
         if not isinstance(completion, Completion):
             raise TypeError(f"a completion is a text or a Completion, not {completion!r:.100}")
-        return score_one(self.verifier, Example("", answer=answer, info=info or {}), completion)
+        return completion
 
     def step_ends(
         self, completion: Completion, ends: Sequence[int], segments: Segmenter, separator: str = ""

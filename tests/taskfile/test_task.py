@@ -80,6 +80,18 @@ def test_values_of_a_part(folder):
     assert "values: {right: 2.0, wrong: -1.5}" in yaml.safe_dump(task.resolved(), default_flow_style=None)
 
 
+def test_many_completions_are_scored_each_against_its_own_gold_answer():
+    task = load_task("gsm8k")
+    texts = [RIGHT, RIGHT, "<answer>6</answer>"]
+    scores = task.score_many(texts, answers=["5", "6", "6"])
+    alone = [task.score(text, answer=answer) for text, answer in zip(texts, ["5", "6", "6"], strict=True)]
+    assert [score.value for score in scores] == [score.value for score in alone]
+    assert [score.part("accuracy").value for score in scores] == [1.0, 0.0, 1.0]
+    assert [score.status for score in task.score_many(texts)] == ["bad_gold"] * 3
+    with pytest.raises(ValueError, match="shorter"):
+        task.score_many(texts, answers=["5"])
+
+
 def test_worked_examples_come_before_the_question(folder):
     shots = [{"user": "1+1?", "assistant": "<{{ format.answer }}>2</{{ format.answer }}>"}]
     task = make_task(changed("prompt.shots", shots), "x.yaml", folder)
