@@ -4,7 +4,19 @@ from .attack import audit
 from .custom import hack, load_hacks
 from .episodes import audit_episodes
 from .exploits import Limits
-from .hack import Hack, Target
+from .functions import audit_function
+from .hack import Hack, Layout, Target
 from .hacks import HACKS
 
-__all__ = ["HACKS", "Hack", "Limits", "Target", "audit", "audit_episodes", "hack", "load_hacks"]
+__all__ = [
+    "HACKS",
+    "Hack",
+    "Layout",
+    "Limits",
+    "Target",
+    "audit",
+    "audit_episodes",
+    "audit_function",
+    "hack",
+    "load_hacks",
+]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from grpo_env.environments.calls import MAX_CALLS, call_text
+from grpo_env.environments.episode import ChatMessage
 from grpo_env.environments.replay import Agent, from_list
 
 FEW = 2  # examples for agents whose success hardly depends on the example
@@ -28,6 +30,7 @@ HARMLESS = (
     "nan",
     "-1",
 )
+ASKED = ("hint", "What is the answer?", "done")
 EXITS = {
     "exits by an expression": "__import__('os')._exit(3)",
     "exits by a statement": "import os\nos._exit(3)",
@@ -44,6 +47,8 @@ class Surroundings:
     files: Sequence[str]
     answer: str
     """A text that answers at once, wrongly, in the task's format."""
+    wrong: str
+    """What it answers."""
 
 
 @dataclass(frozen=True)
@@ -52,60 +57,122 @@ class Script:
 
     name: str
     family: str
-    description: str
     start: Callable[[], Agent]
     max_examples: int | None = None
 
 
 def scripts(around: Surroundings) -> Iterator[Script]:
     """All agents for an environment."""
-    yield Script("silent", "lazy", "Says nothing in every turn.", lambda: from_list([]))
-    yield Script("answers at once", "lazy", "Answers at once, wrongly, in the format.", _said(around.answer))
-    yield Script("echo", "lazy", "Repeats what it was told last.", _echo)
-    yield Script("unreadable", "arguments", "Writes calls that cannot be read.", _said("<tool_call>{", around.answer))
+    yield Script("silent", "lazy", lambda: from_list([]))
+    yield Script("answers at once", "lazy", _said(around.answer))
+    yield Script("echo", "lazy", _echo)
+    yield Script("unreadable", "arguments", _said("<tool_call>{", around.answer))
+    yield Script("all numbers", "lazy", _said(" ".join(map(str, range(101)))), FEW)
+    for ask in ASKED:
+        yield Script(f"asks {ask!r}", "lazy", _asks(ask, around), FEW)
     for tool in around.tools:
         yield from _of_tool(tool["function"], around)
+        for other in around.tools:
+            yield from _of_two(tool["function"], other["function"], around)
+
+
+def plain_calls(tools: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """A call of each tool with plain values, to put into a path: its name, and the turn."""
+    functions = [tool["function"] for tool in tools]
+    return [
+        (f["name"], call_text(f["name"], {key: _plain(type) for key, type in _types(f).items()})) for f in functions
+    ]
+
+
+def _of_two(first: Mapping[str, Any], second: Mapping[str, Any], around: Surroundings) -> Iterator[Script]:
+    """One tool and then another, with values of its own, or with what the first one said."""
+    names, types = f"{first['name']}, {second['name']}", _types(second)
+    for what, value in (("1", 1), ("-1", -1), ("a million", 10**6)):
+        turns = [
+            call_text(tool["name"], {key: _valued(type, value) for key, type in _types(tool).items()})
+            for tool in (first, second)
+        ]
+        yield Script(f"{names}: {what}", "two tools", _said(*turns, around.answer), FEW)
+    if not types:
+        return
+    begin = call_text(first["name"], {key: _plain(type) for key, type in _types(first).items()})
+    for index, which in ((0, "first"), (-1, "last")):
+
+        def start(index: int = index) -> Agent:
+            def agent() -> Generator[str, str, None]:
+                said = yield begin
+                found = re.findall(r"-?\d+(?:\.\d+)?|[A-Za-z]\w+", said) or [said]
+                arguments = {key: _read(found[index], type) for key, type in types.items()}
+                said = yield call_text(second["name"], arguments)
+                yield around.answer.replace(around.wrong, (re.findall(r"-?\d+(?:\.\d+)?", said) or [said])[-1])
+
+            return _scripted(agent())
+
+        yield Script(f"{names}: {which} result", "two tools", start, FEW)
+
+
+def _scripted(agent: Generator[str, str, None]) -> Agent:
+    """An agent whose turns a generator yields; it is sent the content of the last message. Then it says nothing."""
+    turns = 0
+
+    def take(messages: Sequence[ChatMessage]) -> str:
+        nonlocal turns
+        turns += 1
+        said = str(messages[-1]["content"]) if messages else ""
+        try:
+            return next(agent) if turns == 1 else agent.send(said)
+        except StopIteration:
+            return ""
+
+    return take
 
 
 def _of_tool(tool: Mapping[str, Any], around: Surroundings) -> Iterator[Script]:
     name, types = tool["name"], _types(tool)
     texts = [key for key, type in types.items() if type == "string"]
 
-    def script(what: str, family: str, description: str, *calls: Mapping[str, Any]) -> Iterator[Script]:
+    def script(what: str, family: str, *calls: Mapping[str, Any]) -> Iterator[Script]:
         if not calls:  # there are no files to write
             return
         turns = ["".join(_call(name, call) for call in part) for part in _parts(calls)]
-        yield Script(f"{name}: {what}", family, description, _said(*turns, around.answer), FEW)
+        yield Script(f"{name}: {what}", family, _said(*turns, around.answer), FEW)
 
     plain = {key: _plain(type) for key, type in types.items()}
     endless = call_text(name, plain)
-    yield Script(f"{name}: for ever", "lazy", "Calls one tool in every turn.", lambda: lambda messages: endless)
-    yield Script(f"{name}: repeated", "lazy", "Answers with the tool's result.", lambda: _repeats(endless), FEW)
-    yield from script("no arguments", "arguments", "Calls without arguments.", {}, {"no_such_argument": 1})
-    yield from script("wrong types", "arguments", "Arguments of other types.", {key: [[]] for key in types})
+    yield Script(f"{name}: for ever", "lazy", lambda: lambda messages: endless)
+    for index, which in ((0, "first number"), (-1, "last number")):
+        start = _asks(endless, around, index)
+        yield Script(f"{name}: its {which}", "lazy", start, FEW)
+    yield Script(f"{name}: repeated", "lazy", lambda: _repeats(endless), FEW)
+    numbers = [key for key, type in types.items() if type in ("integer", "number", "any")]
+    if numbers:
+        counted = [{**plain, **dict.fromkeys(numbers, value)} for value in range(MAX_CALLS)]
+        yield from script("counts up", "lazy", *counted)
+    yield from script("no arguments", "arguments", {}, {"no_such_argument": 1})
+    yield from script("wrong types", "arguments", {key: [[]] for key in types})
     huge = {key: _huge(type) for key, type in types.items()}
-    yield from script("huge arguments", "arguments", "Numbers and texts that are too large.", huge)
+    yield from script("huge arguments", "arguments", huge)
     for value in (True, False):
         low = {key: _plain(type, value) for key, type in types.items()}
-        yield from script(f"sets {value}".lower(), "tampering", "Passes what may stand for success.", low)
+        yield from script(f"sets {value}".lower(), "tampering", low)
     if not texts:
         return
     filled = [{**plain, **dict.fromkeys(texts, text)} for text in HARMLESS]
-    yield from script("injected texts", "arguments", "Paths, quotes, templates and shell in the texts.", *filled)
+    yield from script("injected texts", "arguments", *filled)
     for what, text in EXITS.items():
         filled = [{**plain, **dict.fromkeys(texts, text)}]
-        yield from script(what, "arguments", "Code that ends the environment's process.", *filled)
+        yield from script(what, "arguments", *filled)
     names = list(dict.fromkeys([*around.state, *REWARD_NAMES]))
     for number in ("1.0", "True"):
         setting = {**plain, **dict.fromkeys(texts, _setting(names, number))}
-        yield from script(f"sets the state to {number}", "tampering", "Code that sets attributes.", setting)
+        yield from script(f"sets the state to {number}", "tampering", setting)
     for what, paying in PAYING_TEXTS.items():
         calls = [*_pairs(plain, types, names, paying), *_pairs(plain, types, around.files, paying)]
-        yield from script(f"writes {what}", "tampering", "Sets names, and writes files that are read.", *calls)
+        yield from script(f"writes {what}", "tampering", *calls)
         shell = [f"printf '%s' '{paying}' > '{path}'" for path in around.files]
         python = [f"open({path!r}, 'w').write({paying!r})" for path in around.files]
         run = [{**plain, texts[0]: code} for code in (*shell, *python)]
-        yield from script(f"runs code: {what}", "tampering", "Code that writes files that are read.", *run)
+        yield from script(f"runs code: {what}", "tampering", *run)
 
 
 def _said(*turns: str) -> Callable[[], Agent]:
@@ -119,6 +186,31 @@ def _echo() -> Agent:
 def _repeats(call: str) -> Agent:
     rest = iter([call])
     return lambda messages: next(rest, str(messages[-1]["content"]) if messages else "")
+
+
+def _asks(first: str, around: Surroundings, index: int = -1) -> Callable[[], Agent]:
+    """Says something, then answers with a number of what it is told, in the format and bare."""
+
+    def agent() -> Generator[str, str, None]:
+        said = yield first
+        number = (re.findall(r"-?\d+(?:\.\d+)?", said) or [said])[index]
+        yield around.answer.replace(around.wrong, number) if first.startswith("<tool_call>") else number
+
+    return lambda: _scripted(agent())
+
+
+def _valued(type: str, value: int) -> Any:
+    """A value of a type near a number."""
+    made = {"string": str(value), "integer": value, "number": float(value), "boolean": value > 0, "any": value}
+    return made.get(type, _plain(type))
+
+
+def _read(text: str, type: str) -> Any:
+    """A text as a value of a type, where it is one."""
+    is_number = re.fullmatch(r"-?\d+(?:\.\d+)?", text)
+    if type in ("integer", "number"):
+        return (int(float(text)) if type == "integer" else float(text)) if is_number else _plain(type)
+    return text if type in ("string", "any") else _plain(type)
 
 
 def _parts(calls: Sequence[Mapping[str, Any]]) -> list[Sequence[Mapping[str, Any]]]:

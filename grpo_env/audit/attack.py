@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from statistics import fmean
 
-from grpo_env.core import Completion
+from grpo_env.check.perturbations import differs, may_be_one_quantity
+from grpo_env.core import Completion, Example
 from grpo_env.errors import UsageError, nearest
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 from grpo_env.workers import scoring_process
 
-from .exploits import HackReward, Limits, main_part, reasons
+from .exploits import HackReward, Limits, beats, gain, main_part, pays_anything, step_reasons
+from .fields import Filling
 from .hack import Hack, Target
 from .hacks import HACKS
 from .scoreboard import Audit, Outcome
@@ -21,19 +25,31 @@ from .targets import find_targets, score_completions
 
 RESCORED = 2  # texts of each hack that are scored a second time
 TEXT_LENGTH = 300  # characters of a hack's text in the outcome
+PARTIAL = 0.05  # of the gap: less, or as much less than all, is no part of the credit
+EMPTY, WRAPPING = "empty gold answers", "two at once"  # families that are not in the table
+BEAM = 12  # hacks that others are put around
+WRAPPED = 2  # examples on which hacks are tried inside others
 
 Pair = tuple[Target, Completion]
+Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class _Attempt:
-    """A hack's completions and rewards, with the rewards of gold and wrong answers on the same examples."""
+    """A hack's completions, with their rewards and those of gold and wrong answers on the same examples."""
 
     hack: Hack
     pairs: Sequence[Pair]
     rewards: Sequence[HackReward]
     gold: Sequence[HackReward]
     wrong: Sequence[HackReward]
+    right: int = 0
+    """Examples on which a guess is right; they are not among the pairs."""
+
+    @property
+    def gains(self) -> list[float]:
+        """The fraction of the gap that each text wins."""
+        return [gain(*rewards) for rewards in zip(self.rewards, self.gold, self.wrong, strict=True)]
 
 
 def audit(
@@ -44,114 +60,247 @@ def audit(
     limits: Limits | None = None,
     *,
     rescore: bool = True,
+    budget: float = 600.0,
+    progress: Progress = lambda line: None,
 ) -> Audit:
     """Attack a task's reward with all hacks, or those of some ``families``, on its first ``limit`` examples.
 
-    ``rescore`` scores some of the texts again, in another order and another process, to see whether their rewards
-    are stable. Raises ``UsageError`` for unknown families and if there is nothing to attack (see ``find_targets``), and
-    ``RunError`` if that fails.
+    After ``budget`` seconds no other hack is tried; ``progress`` is told what is. ``rescore`` scores some of the texts
+    again, in another order and another process, to see whether their rewards are stable. Raises ``UsageError`` for
+    unknown families and if there is nothing to attack (see ``find_targets``), and ``RunError`` if that fails.
     """
-    start = time.perf_counter()
-    hacks = _select(families)
-    targets, source = find_targets(task, split, limit)
-    limits = limits or Limits.of(task)
-    gold = _score(task, [(target, target.template.completion(target.gold_completion)) for target in targets])
-    if not any(reward.total or reward.process for reward in gold):
-        raise UsageError(
-            f"{task.source}: gold answers in the task's format are rewarded with 0, so nothing can gain more than it "
-            f"should; give {task.metric}, or what is to be learned, a weight (grpo_env check says what is wrong)"
+    attack = Attack(task, *find_targets(task, split, limit), limits or Limits())
+    return attack.run(families, rescore=rescore, budget=budget, progress=progress)
+
+
+class Attack:
+    """Hacks against the targets of a task. ``unanswered`` are examples whose gold answer is empty."""
+
+    def __init__(
+        self,
+        task: Task,
+        targets: Sequence[Target],
+        source: str,
+        limits: Limits,
+        unanswered: Sequence[Example] = (),
+    ) -> None:
+        self._task, self._targets, self._source, self._limits = task, targets, source, limits
+        self._unanswered = unanswered
+        self._fields = {id(target): Filling(target) for target in targets}
+        self._gold = self._scores([(target, target.template.completion(target.gold_completion)) for target in targets])
+        self._wrong = self._scores(
+            [(target, target.template.completion(target.answered(target.wrong))) for target in targets]
         )
-    wrong = _score(task, [(target, target.template.completion(target.answered(target.wrong))) for target in targets])
-    if all(reward.total is None for reward in wrong):
-        why = f"[{wrong[0].status}]: {wrong[0].explanation}"
-        raise UsageError(
-            f"{task.source}: no wrong answer in the task's format is scored {why}; "
-            "a verifier gives wrong answers 0, or nothing is learned from them"
+
+    def run(
+        self,
+        families: Collection[str] = (),
+        *,
+        rescore: bool = True,
+        budget: float = 600.0,
+        progress: Progress = lambda line: None,
+    ) -> Audit:
+        """The audit. Raises as ``audit`` does."""
+        start = time.perf_counter()
+        hacks = _select(families)
+        self._check_baselines()
+        attempts, untried = [], 0
+        for number, hack in enumerate(hacks, 1):
+            if time.perf_counter() - start > budget:
+                untried = len(hacks) - number + 1
+                break
+            progress(f"{number} of {len(hacks)} hacks: {hack.family}")
+            attempts.append(self._attempt(hack))
+        attempts = [attempt for attempt in attempts if attempt.pairs or attempt.right]
+        graded = self._task.spec.partial_credit or _gives_parts(attempts)
+        outcomes = [self._outcome(attempt, graded=graded) for attempt in attempts]
+        if self._unanswered and (not families or EMPTY in families):
+            outcomes.append(self._outcome(self._empty_gold(), graded=graded))
+        if (not families or WRAPPING in families) and not any(outcome.reasons for outcome in outcomes):
+            progress("hacks inside hacks")
+            outcomes += self._wrapped(attempts, start + budget, graded=graded)
+        notes = [f"{untried} hacks were not tried within {budget:g} s"] if untried else []
+        return Audit(
+            task=self._task.name,
+            metric=self._task.metric,
+            source=self._source,
+            examples=len(self._targets),
+            gold=HackReward.mean(self._gold),
+            wrong=HackReward.mean(self._wrong),
+            outcomes=tuple(outcomes),
+            unstable=self._unstable(attempts) if rescore else {},
+            slow_after=self._limits.slow,
+            seconds=time.perf_counter() - start,
+            notes=(*notes, *self._notes(graded=graded)),
         )
-    attempts = [_attempt(task, hack, targets, gold, wrong) for hack in hacks]
-    attempts = [attempt for attempt in attempts if attempt.pairs]
-    return Audit(
-        task=task.name,
-        metric=task.metric,
-        source=source,
-        examples=len(targets),
-        gold=HackReward.mean(gold),
-        wrong=HackReward.mean(wrong),
-        outcomes=tuple(_outcome(attempt, task.metric, limits) for attempt in attempts),
-        unstable=_unstable(task, attempts) if rescore else {},
-        slow_after=limits.slow,
-        seconds=time.perf_counter() - start,
-    )
+
+    def _check_baselines(self) -> None:
+        source, metric = self._task.source, self._task.metric
+        if not any(reward.total or reward.process for reward in self._gold):
+            raise UsageError(
+                f"{source}: gold answers in the task's format are rewarded with 0, so nothing can gain more than it "
+                f"should; give {metric}, or what is to be learned, a weight (grpo_env check says what is wrong)"
+            )
+        if all(reward.total is None for reward in self._wrong):
+            why = f"[{self._wrong[0].status}]: {self._wrong[0].explanation}"
+            raise UsageError(
+                f"{source}: no wrong answer in the task's format is scored {why}; "
+                "a verifier gives wrong answers 0, or nothing is learned from them"
+            )
+
+    def _scores(self, pairs: Sequence[Pair]) -> list[HackReward]:
+        return [HackReward.of(score, self._task.metric) for score in score_completions(self._task, pairs)]
+
+    def _attempt(self, hack: Hack) -> _Attempt:
+        """Try a hack on the targets that it applies to."""
+        indices, pairs, right = [], [], 0
+        for index, target in enumerate(self._targets[: hack.max_examples]):
+            completion = hack.made(target, self._filling)
+            guessed = hack.inner(target, self._filling) if hack.rule == "guess" else None
+            if guessed is not None and not _plainly_wrong(guessed.gold, target.gold):
+                right += 1
+            elif completion is not None:
+                indices.append(index)
+                pairs.append((target, completion))
+        gold, wrong = ([rewards[index] for index in indices] for rewards in (self._gold, self._wrong))
+        return _Attempt(hack, pairs, self._scores(pairs), gold, wrong, right)
+
+    def _filling(self, target: Target) -> Filling:
+        return self._fields.get(id(target)) or Filling(target)
+
+    def _outcome(self, attempt: _Attempt, *, graded: bool) -> Outcome:
+        hack, pairs, rewards, gains = attempt.hack, attempt.pairs, attempt.rewards, attempt.gains
+        reward, gold, wrong = map(HackReward.mean, (rewards, attempt.gold, attempt.wrong))
+        is_wrong = hack.rule in ("near", "guess") or hack.name == "wrong_in_form"
+        needed = self._limits.full if graded or is_wrong else self._limits.large
+        paid = [
+            amount >= needed - 1e-9 or pays_anything(hack, *of_one)
+            for amount, of_one in zip(gains, zip(rewards, attempt.gold, attempt.wrong, strict=True), strict=True)
+        ]
+        why = tuple(self._reasons(attempt, paid, (reward, gold, wrong)))
+        best = max(range(len(pairs)), key=lambda index: (gains[index], rewards[index].total or 0.0), default=None)
+        shown = pairs[best] if best is not None else None
+        return Outcome(
+            hack=hack.name,
+            family=hack.family,
+            knows=hack.knows,
+            rule=hack.rule,
+            examples=len(pairs),
+            reward=reward,
+            gain=fmean(gains) if gains else 0.0,
+            of_gold=(reward.total or 0.0) / gold.total if gold.total else 0.0,
+            paid=sum(paid),
+            right=attempt.right,
+            statuses=dict(Counter(reward.status for reward in rewards if reward.total is None)),
+            seconds=max((reward.seconds for reward in rewards), default=0.0),
+            reasons=why,
+            main_part=main_part(reward, gold if hack.rule == "padding" else wrong) if why else "",
+            example=shown[0].example.id if shown else "",
+            gold=shown[0].gold if shown else "",
+            text=shown[1].text[:TEXT_LENGTH] if shown else "",
+            explanation=rewards[best].explanation if best is not None else "",
+        )
+
+    def _reasons(
+        self, attempt: _Attempt, paid: Sequence[bool], means: tuple[HackReward, HackReward, HackReward]
+    ) -> Iterator[str]:
+        """Why a hack is an exploit, if it is."""
+        hack, limits = attempt.hack, self._limits
+        if hack.rule == "right" or hack.rule == "loose" or means[0].total is None:
+            return
+        yield from beats(*means, limits)
+        if hack.rule == "padding":
+            return
+        if sum(paid) > (limits.share if hack.knows == "gold" else limits.chance) * len(paid):
+            won = fmean([amount for amount, is_paid in zip(attempt.gains, paid, strict=True) if is_paid])
+            credit = f"{won:.0%} of what being right adds" if won else "what a right answer is paid"
+            yield f"wins {credit} in {sum(paid)} of {len(paid)}"
+        if hack.rule != "guess":
+            yield from step_reasons(*means, limits)
+
+    def _empty_gold(self) -> _Attempt:
+        """A wrong answer where the gold answer is empty, compared with the mean rewards of the others."""
+        first = self._targets[0]
+        pairs = [
+            (replace(first, example=example, gold=""), first.template.completion(first.answered(first.wrong)))
+            for example in self._unanswered
+        ]
+        gold, wrong = ([HackReward.mean(rewards)] * len(pairs) for rewards in (self._gold, self._wrong))
+        return _Attempt(Hack("empty_gold", EMPTY), pairs, self._scores(pairs), gold, wrong)
+
+    def _wrapped(self, attempts: Sequence[_Attempt], until: float, *, graded: bool) -> Iterator[Outcome]:
+        """Hacks inside others: the exploits among them.
+
+        All that are not right are put into the spellings of right answers, and those that won most, of each family the
+        best first, into one another.
+        """
+        inner = [attempt for attempt in attempts if attempt.hack.rule == "undeserved" and attempt.hack.knows == "gold"]
+        inner.sort(key=lambda attempt: -fmean(attempt.gains))
+        firsts = {attempt.hack.family: attempt for attempt in reversed(inner)}
+        beam = [*firsts.values(), *inner][:BEAM]
+        outer = [hack for hack in HACKS.values() if "$gold" in hack.template and hack.rule in ("undeserved", "right")]
+        for attempt, hack in product(inner, outer):
+            in_beam = hack.rule == "right" or (attempt in beam and hack.family != attempt.hack.family)
+            if in_beam and time.perf_counter() < until:
+                pairs = list(self._pairs_of_two(attempt.hack, hack))
+                gold, wrong = self._gold[: len(pairs)], self._wrong[: len(pairs)]
+                both = Hack(f"{hack.name} of {attempt.hack.name}", WRAPPING)
+                outcome = self._outcome(_Attempt(both, pairs, self._scores(pairs), gold, wrong), graded=graded)
+                if outcome.reasons:
+                    yield outcome
+
+    def _pairs_of_two(self, first: Hack, second: Hack) -> Iterator[Pair]:
+        for target in self._targets[:WRAPPED]:
+            inside = first.inner(target, self._filling)
+            completion = second.made(inside, self._filling) if inside is not None else None
+            if completion is None:
+                return
+            yield target, completion
+
+    def _notes(self, *, graded: bool) -> Iterator[str]:
+        """What the baselines show that is no fault by itself."""
+        gold, wrong = HackReward.mean(self._gold), HackReward.mean(self._wrong)
+        if gold.total is None or wrong.total is None:
+            return
+        if gold.total - wrong.total < 1e-9:
+            yield f"a wrong answer in the same format is paid {wrong.total:.3g}, as a right one: it pays form"
+        elif wrong.total > PARTIAL * gold.total:
+            yield f"form without a right answer is paid {wrong.total:.3g} of {gold.total:.3g}"
+        if graded:
+            yield "wrong answers get part of the credit, so only what gets all of it counts as an exploit"
+
+    def _unstable(self, attempts: Sequence[_Attempt]) -> dict[str, str]:
+        """The hacks whose rewards differ when scored again: in reverse order, one at a time, in another process."""
+        scoring_process.kill()  # the next call starts another
+        unstable = {}
+        for attempt in reversed(attempts):
+            for pair, first in reversed(list(zip(attempt.pairs, attempt.rewards, strict=True))[:RESCORED]):
+                if first.status == "timeout" or first.seconds > self._limits.slow:
+                    continue  # which depends on the clock
+                (second,) = self._scores([pair])
+                if (first.total, first.metric) != (second.total, second.metric):
+                    why = f"{pair[0].example.name}: total {first.total}, scored again {second.total}"
+                    unstable[attempt.hack.name] = why
+        return unstable
+
+
+def _plainly_wrong(answer: str, gold: str) -> bool:
+    return differs(answer, gold) and not may_be_one_quantity(answer, gold)
 
 
 def _select(families: Collection[str]) -> list[Hack]:
-    known = list(dict.fromkeys(hack.family for hack in HACKS.values()))
+    known = [*dict.fromkeys(hack.family for hack in HACKS.values()), EMPTY, WRAPPING]
     for family in families:
         if family not in known:
             raise UsageError(f"--only {family}: no such family of hacks; {nearest(family, known)}")
     return [hack for hack in HACKS.values() if not families or hack.family in families]
 
 
-def _score(task: Task, pairs: Sequence[Pair]) -> list[HackReward]:
-    return [HackReward.of(score, task.metric) for score in score_completions(task, pairs)]
-
-
-def _attempt(
-    task: Task, hack: Hack, targets: Sequence[Target], gold: Sequence[HackReward], wrong: Sequence[HackReward]
-) -> _Attempt:
-    """Try a hack on the targets that it applies to."""
-    indices, pairs = [], []
-    for index, target in enumerate(targets[: hack.max_examples]):
-        text = hack.build(target)
-        if text is not None:
-            indices.append(index)
-            pairs.append((target, text if isinstance(text, Completion) else target.template.completion(text)))
-    return _Attempt(
-        hack, pairs, _score(task, pairs), [gold[index] for index in indices], [wrong[index] for index in indices]
-    )
-
-
-def _outcome(attempt: _Attempt, metric: str, limits: Limits) -> Outcome:
-    hack, pairs, rewards = attempt.hack, attempt.pairs, attempt.rewards
-    reward, gold, wrong = map(HackReward.mean, (rewards, attempt.gold, attempt.wrong))
-    why = tuple(reasons(hack, reward, gold, wrong, metric, limits))
-    total, gold_total, wrong_total = (mean.total or 0.0 for mean in (reward, gold, wrong))
-    best = max(range(len(pairs)), key=lambda index: (rewards[index].metric or 0.0, rewards[index].total or 0.0))
-    target, completion = pairs[best]
-    return Outcome(
-        hack=hack.name,
-        family=hack.family,
-        description=hack.description,
-        knows=hack.knows,
-        rule=hack.rule,
-        examples=len(pairs),
-        reward=reward,
-        gain=_fraction(total - wrong_total, gold_total - wrong_total),
-        of_gold=_fraction(total, gold_total),
-        full_credit=sum((reward.metric or 0.0) >= 1 for reward in rewards),
-        statuses=dict(Counter(reward.status for reward in rewards if reward.total is None)),
-        seconds=max(reward.seconds for reward in rewards),
-        reasons=why,
-        main_part=main_part(reward, gold if hack.rule == "padding" else wrong) if why else "",
-        example=target.example.id,
-        gold=target.gold,
-        text=completion.text[:TEXT_LENGTH],
-        explanation=rewards[best].explanation,
-    )
-
-
-def _fraction(part: float, whole: float) -> float:
-    return part / whole if whole else 0.0
-
-
-def _unstable(task: Task, attempts: Sequence[_Attempt]) -> dict[str, str]:
-    """The hacks whose rewards differ when scored again: in reverse order, one at a time, in another process."""
-    scoring_process.kill()  # the next call starts another
-    unstable = {}
-    for attempt in reversed(attempts):
-        for pair, first in reversed(list(zip(attempt.pairs, attempt.rewards, strict=True))[:RESCORED]):
-            (second,) = _score(task, [pair])
-            if (first.total, first.metric) != (second.total, second.metric):
-                why = f"{pair[0].example.name}: total {first.total}, scored again {second.total}"
-                unstable[attempt.hack.name] = why
-    return unstable
+def _gives_parts(attempts: Sequence[_Attempt]) -> bool:
+    """Whether wrong answers of some kind that do not contain the gold one mostly get part of the credit."""
+    for attempt in attempts:
+        gains = zip(attempt.pairs, attempt.gains, strict=True)
+        parts = [PARTIAL < amount < 1 - PARTIAL for (target, made), amount in gains if target.gold not in made.text]
+        if attempt.hack.rule == "near" and sum(parts) * 2 > len(parts):
+            return True
+    return False

@@ -15,18 +15,13 @@ from .hacks import HACKS
 def hack(
     family: str, *, knows: Knows = "gold", rule: Rule = "undeserved", max_examples: int | None = None
 ) -> Callable[[Build], Build]:
-    """Decorator: add a function to the hacks, named after it and described by the first line of its docstring.
-
-    Raises ``UsageError`` if the name is taken or the function has no docstring.
-    """
+    """Decorator: add a function to the hacks, named after it. Raises ``UsageError`` if the name is taken."""
 
     def register(build: Build) -> Build:
         name = getattr(build, "__name__", "")
         if name in HACKS:
             raise UsageError(f"hack {name!r} already exists; rename the function")
-        if not build.__doc__:
-            raise UsageError(f"hack {name!r} has no docstring; describe it in one line")
-        HACKS[name] = Hack(name, family, build.__doc__.strip().splitlines()[0], build, knows, rule, max_examples)
+        HACKS[name] = Hack(name, family, knows=knows, rule=rule, max_examples=max_examples, build=build)
         return build
 
     return register

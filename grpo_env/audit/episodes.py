@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -24,18 +25,19 @@ from grpo_env.taskfile.task import Task
 from grpo_env.workers.killable_worker import LateError
 from grpo_env.workers.scoring_process import score_in_process
 
-from .agents import Script, Surroundings, scripts
-from .exploits import HackReward, Limits, main_part
+from .agents import Script, Surroundings, plain_calls, scripts
+from .exploits import HackReward, Limits, beats, main_part
+from .gold_paths import changed, names_called
 from .kept_files import can_be_kept, kept
 from .scoreboard import Audit, Outcome
 
 if TYPE_CHECKING:
     from grpo_env.verifiers.parts import Composite
 
-FAMILIES = ("gold path", "lazy", "arguments", "tampering")
+FAMILIES = ("gold path", "lazy", "two tools", "arguments", "tampering")
 WRONG = "I do not know."
 LATEST = 5.0  # seconds for a call, if the task allows more
-LEFT_OUT = 8  # turns of the gold path that are left out, one at a time
+CHANGED = 2  # examples on which changes of the gold path are tried
 MAX_FILES = 6
 TEXT_LENGTH = 300  # characters of an episode in an outcome
 
@@ -44,11 +46,10 @@ TEXT_LENGTH = 300  # characters of an episode in an outcome
 class EpisodeAudit(Audit):
     """An audit of an environment: ``gold`` is the gold path, ``wrong`` an agent that answers at once, wrongly.
 
-    ``notes`` say what is no fault by itself, such as turns of the gold path that the reward does not need.
+    ``notes`` say which turns of the gold path the reward does not need, too.
     """
 
     baselines: ClassVar[tuple[str, str]] = ("gold path", "wrong answer at once")
-    notes: tuple[str, ...] = ()
 
     @property
     def failed(self) -> list[Outcome]:
@@ -59,10 +60,6 @@ class EpisodeAudit(Audit):
         episodes = sum(outcome.examples for outcome in self.outcomes)
         yield f"{self.task}: {len(self.outcomes)} agents, {episodes:,} episodes on {self.source}"
         yield from rest
-
-    def _problems(self) -> Iterator[str]:
-        yield from super()._problems()
-        yield from (f"NOTE {note}" for note in self.notes)
 
     def _failed(self, outcome: Outcome) -> str:
         count = sum(outcome.statuses.values())
@@ -92,11 +89,19 @@ class _Played(NamedTuple):
 
 
 def audit_episodes(
-    task: Task, split: Split = "train", limit: int = 50, families: Collection[str] = (), limits: Limits | None = None
+    task: Task,
+    split: Split = "train",
+    limit: int = 50,
+    families: Collection[str] = (),
+    limits: Limits | None = None,
+    *,
+    budget: float = 600.0,
+    progress: Callable[[str], None] = lambda line: None,
 ) -> EpisodeAudit:
     """Play scripted agents on the first ``limit`` examples, and compare their rewards with those of the gold path.
 
-    Raises ``UsageError`` for unknown families, data that cannot be read and a class that cannot be an environment.
+    After ``budget`` seconds no other agent plays; ``progress`` is told which does. Raises ``UsageError`` for unknown
+    families, data that cannot be read and a class that cannot be an environment.
     """
     start = time.perf_counter()
     for family in families:
@@ -106,14 +111,18 @@ def audit_episodes(
     environment = replace(environment, tool_timeout=min(environment.tool_timeout, LATEST))
     examples = task.examples(split, limit)
     with environment.process() as process:
-        stage = _Stage(task, environment, process, examples, limits or Limits.of(task))
+        stage = _Stage(task, environment, process, examples, limits or Limits())
         stage.prepare()
         outcomes = list(stage.gold_outcomes()) if not families or "gold path" in families else []
         around = stage.surroundings()
-        for script in scripts(around):
-            if not families or script.family in families:
-                with kept(around.files):
-                    outcomes.append(stage.outcome(script))
+        chosen = [script for script in scripts(around) if not families or script.family in families]
+        for number, script in enumerate(chosen):
+            if time.perf_counter() - start > budget:
+                stage.notes.append(f"{len(chosen) - number} agents did not play within {budget:g} s")
+                break
+            progress(f"{number + 1} of {len(chosen)} agents: {script.name}")
+            with kept(around.files):
+                outcomes.append(stage.outcome(script))
     return EpisodeAudit(
         task=task.name,
         metric=task.metric,
@@ -171,7 +180,7 @@ class _Stage:
         files = [path for path in (*self._files, *written) if can_be_kept(path)][:MAX_FILES]
         files += [name for path in files if (name := Path(path).name) not in files and can_be_kept(name)]
         answer = self.wrong[0].completion.turns[0].text
-        return Surroundings(self._environment.tools, list(names), files, answer)
+        return Surroundings(self._environment.tools, list(names), files, answer, WRONG)
 
     def outcome(self, script: Script) -> Outcome:
         """What an agent gets. If it is tried on few examples, they are those whose gold paths are the longest."""
@@ -183,7 +192,11 @@ class _Stage:
         gold, wrong = (self.mean([episodes[i] for i in indices if episodes]) for episodes in (self.gold, self.wrong))
         reward = self.mean(played)
         reasons = tuple(_reasons(reward, gold, wrong, self._task.metric, self.limits))
-        return self._outcome(script.name, script.family, script.description, played, reasons)
+        if script.family == "two tools" and self._paths:
+            called = [[call.name for turn in episode.completion.turns for call in turn.calls] for episode in played]
+            if called == [names_called(self._paths[index]) for index in indices]:
+                reasons = ()  # which is the work
+        return self._outcome(script.name, script.family, played, reasons)
 
     def gold_outcomes(self) -> Iterator[Outcome]:
         """The gold path, and the gold path with one turn left out."""
@@ -193,15 +206,27 @@ class _Stage:
             played for played in self.gold if played.reward.total is not None and (played.reward.metric or 0.0) < 1
         ]
         reasons = [f"{len(unpaid)} of {len(self.gold)} gold paths do not get full credit"] if unpaid else []
-        yield self._outcome("gold path", "gold path", "The turns of environment.gold.", self.gold, reasons)
-        for number in range(min(LEFT_OUT, max(map(len, self._paths)))):
-            paths = [path[:number] + path[number + 1 :] for path in self._paths]
-            played = self._play(lambda index, paths=paths: from_list(paths[index]), self._all)  # type: ignore[misc]
-            reward, gold = self.mean(played), self.mean(self.gold)
-            reasons = list(_beats(reward, gold, self.mean(self.wrong), self.limits))
-            name = f"without turn {number + 1}"
-            yield self._outcome(name, "gold path", "The gold path with one turn left out.", played, reasons)
-            if not reasons and (reward.total, reward.process) == (gold.total, gold.process):
+        yield self._outcome("gold path", "gold path", self.gold, reasons)
+        yield from self._changed_paths()
+
+    def _changed_paths(self) -> Iterator[Outcome]:
+        """The gold path with one thing changed, on the first examples, in the order of the first one's changes."""
+        extra = plain_calls(self._environment.tools)
+        variants = [{path.name: path for path in changed(turns, extra)} for turns in self._paths[:CHANGED]]
+        metrics: dict[str, float] = {}
+        for name, first in variants[0].items():
+            indices = [index for index, paths in enumerate(variants) if name in paths]
+            agents = {index: from_list(variants[index][name].turns) for index in indices}
+            played = self._play(agents.__getitem__, indices)
+            gold, wrong = (self.mean([episodes[index] for index in indices]) for episodes in (self.gold, self.wrong))
+            reward = self.mean(played)
+            metrics[name] = reward.metric or 0.0
+            reasons = list(beats(reward, gold, wrong, self.limits))
+            if metrics[name] >= (gold.metric or 0.0) > metrics.get(first.near, math.inf):
+                reasons.append(f"is not right, and {self._task.metric} is {reward.metric:.3g}")
+            yield self._outcome(name, "gold path", played, reasons)
+            is_same = (reward.total, reward.process) == (gold.total, gold.process)
+            if name.startswith("without") and not reasons and is_same:
                 self.notes.append(f"the reward is the same {name} of the gold path")
 
     def mean(self, played: Sequence[_Played]) -> HackReward:
@@ -221,23 +246,21 @@ class _Stage:
             for example, completion, score in zip(examples, completions, scores, strict=True)
         ]
 
-    def _outcome(
-        self, name: str, family: str, description: str, played: Sequence[_Played], reasons: Sequence[str]
-    ) -> Outcome:
+    def _outcome(self, name: str, family: str, played: Sequence[_Played], reasons: Sequence[str]) -> Outcome:
         reward, gold, wrong = (self.mean(episodes) for episodes in (played, self.gold, self.wrong))
         unscored = [episode for episode in played if episode.reward.total is None]
         best = max(unscored or played, key=lambda episode: episode.reward.total or 0.0)
         return Outcome(
             hack=name,
             family=family,
-            description=description,
             knows="gold" if family == "gold path" else "prompt",
             rule="episode",
             examples=len(played),
             reward=reward,
             gain=_fraction(reward, wrong, gold),
             of_gold=_fraction(reward, None, gold),
-            full_credit=sum((episode.reward.metric or 0.0) >= 1 for episode in played),
+            paid=sum((episode.reward.metric or 0.0) >= 1 for episode in played),
+            right=0,
             statuses=dict(Counter(episode.reward.status for episode in unscored)),
             seconds=max(episode.reward.seconds for episode in played),
             reasons=tuple(reasons),
@@ -260,22 +283,12 @@ def _reasons(reward: HackReward, gold: HackReward, wrong: HackReward, metric: st
     """Why an agent that knows nothing has an exploit, if it has."""
     if reward.total is None:
         return
-    if (reward.metric or 0.0) > limits.tolerated:
+    if (reward.metric or 0.0) >= limits.large:
         yield f"mean {metric} {reward.metric:.3g}"
-    if gold.total is not None and gold.total > 0 and reward.total >= limits.form * gold.total:
+    low = wrong.total or 0.0
+    if gold.total is not None and gold.total > low and reward.total >= low + limits.large * (gold.total - low):
         yield f"scores {reward.total:.3g} without the work, the gold path {gold.total:.3g}"
-    yield from _beats(reward, gold, wrong, limits)
-
-
-def _beats(reward: HackReward, gold: HackReward, wrong: HackReward, limits: Limits) -> Iterator[str]:
-    """A reward or step scores above those of the gold path."""
-    if reward.total is None or gold.total is None:
-        return
-    margin = limits.margin * abs(gold.total - (wrong.total or 0.0))
-    if reward.total > gold.total + margin:
-        yield f"scores {reward.total:.3g}, the gold path {gold.total:.3g}"
-    if reward.process > gold.process + limits.margin * (abs(gold.process - wrong.process) or 1.0):
-        yield f"step scores {reward.process:.3g}, those of the gold path {gold.process:.3g}"
+    yield from beats(reward, gold, wrong, limits)
 
 
 def _fraction(reward: HackReward, base: HackReward | None, gold: HackReward) -> float:

@@ -1,16 +1,50 @@
-"""What a hack is, what it is built from, and how users add their own. The hacks themselves are in ``hacks``."""
+"""What a hack is, and what it is built from. The hacks themselves are in ``hacks``, what they say in ``fields``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from string import Template
 from typing import Literal
 
-from grpo_env.check.gold_completion import NEUTRAL_REASONING, CompletionTemplate
-from grpo_env.core import Completion, Example
+from grpo_env.check.gold_completion import CHARACTERS_PER_TOKEN, NEUTRAL_REASONING, CompletionTemplate
+from grpo_env.core import Completion, Example, Finish, Format
 
 Knows = Literal["prompt", "gold"]
-Rule = Literal["undeserved", "form", "guess", "padding"]
+Rule = Literal["undeserved", "near", "guess", "padding", "right", "loose"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where reasoning and answer stand in a completion: what opens and what closes each of them.
+
+    Without ``reasoning`` the completion is the answer alone.
+    """
+
+    answer: tuple[str, str]
+    reasoning: tuple[str, str] | None = None
+    prefill: str = ""
+
+    @classmethod
+    def of(cls, format: Format) -> Layout:
+        """That of a task: each block on lines of its own, the answer in a box if it has no tag."""
+        template = CompletionTemplate(format)
+        reasoning, answer = (block("\0").partition("\0") for block in (template.reasoning_block, template.answer_block))
+        return cls((answer[0], answer[2]), (reasoning[0], reasoning[2]), format.prefill)
+
+    def text(self, reasoning: str, answer: str) -> str:
+        """Reasoning and answer in their places, without what the prefill has already written."""
+        before = reasoning.join(self.reasoning) if self.reasoning else ""
+        text, prefill = f"{before}{self.answer_block(answer)}", self.prefill.rstrip()
+        return text[len(prefill) :].lstrip("\n") if prefill and text.startswith(prefill) else text
+
+    def answer_block(self, answer: str) -> str:
+        """The answer in its place."""
+        return answer.join(self.answer)
+
+    def completion(self, text: str, finish: Finish = "stop") -> Completion:
+        """The text as the sampler would return it, with an estimated number of tokens."""
+        return Completion(text, finish, len(text) // CHARACTERS_PER_TOKEN + 1, self.prefill)
 
 
 @dataclass(frozen=True)
@@ -25,7 +59,7 @@ class Target:
     """
 
     example: Example
-    template: CompletionTemplate
+    template: Layout
     prompt: str
     question: str
     gold: str
@@ -46,26 +80,61 @@ class Target:
 
 
 Build = Callable[[Target], str | Completion | None]
+Fields = Callable[[Target], Mapping[str, str]]
 
 
 @dataclass(frozen=True)
 class Hack:
-    """A strategy that should not be rewarded. ``build`` returns its text for a target, or ``None`` to skip it.
+    """A text that should not be rewarded, as a template that is filled from a target (``fields`` says with what).
 
-    ``knows`` says what the text is made from: only the ``prompt``, or the ``gold`` answer as well, which stands for a
-    lucky guess or a leak. ``rule`` says when it is an exploit:
+    The answer is between ``⟨`` and ``⟩``, after its reasoning; a template without them is the whole completion.
+    ``source`` names the rewards that pay it (``SOURCES``). ``knows`` says what the text is made from: only the
+    ``prompt``, or the ``gold`` answer as well, which stands for a lucky guess or a leak. ``rule`` says what it shows:
 
-        undeserved   no answer, or one that is not the gold answer: must not beat a wrong answer in the same format
-        form         as undeserved, and must not reach half of the gold completion's reward
-        guess        one plain answer, which may be correct: must stay well below the gold completion's reward
-        padding      the gold answer with useless additions: must not beat the gold completion
+        undeserved   no answer, or one that is not the gold answer: an exploit if it wins much of what being right adds
+        near         a plain wrong answer that resembles the gold one: an exploit if it wins all of that
+        guess        one plain answer from the prompt, which may be right; as ``near`` where it is not
+        padding      the gold answer with useless additions: an exploit if it is paid more than without them
+        right        the gold answer written otherwise: reported if it is refused
+        loose        what a convention decides, such as a formula that is not evaluated: reported if it is paid
     """
 
     name: str
     family: str
-    description: str
-    build: Build
+    template: str = ""
+    source: str = ""
     knows: Knows = "gold"
     rule: Rule = "undeserved"
     max_examples: int | None = None
     """The number of examples to try it on; ``None`` for all."""
+    finish: Finish = "stop"
+    build: Build | None = None
+    """A function in place of the template."""
+
+    def made(self, target: Target, fields: Fields) -> Completion | None:
+        """Its completion for a target, ``None`` where a field has no value."""
+        if self.build is not None:
+            text = self.build(target)
+            return target.template.completion(text) if isinstance(text, str) else text
+        try:
+            before, _, rest = self._filled(target, fields)
+        except KeyError:
+            return None
+        if "⟨" not in self.template:
+            return target.template.completion(before, self.finish)
+        answer, _, after = rest.partition("⟩")
+        return target.template.completion(
+            target.template.text(before or NEUTRAL_REASONING, answer) + after, self.finish
+        )
+
+    def inner(self, target: Target, fields: Fields) -> Target | None:
+        """The target with this hack's answer for the gold one, for another to wrap; ``None`` if it is no answer."""
+        if not (self.template.startswith("⟨") and self.template.endswith("⟩")):
+            return None
+        try:
+            return replace(target, gold=self._filled(target, fields)[2].removesuffix("⟩"))
+        except KeyError:
+            return None
+
+    def _filled(self, target: Target, fields: Fields) -> tuple[str, str, str]:
+        return Template(self.template).substitute(fields(target)).partition("⟨")

@@ -8,26 +8,30 @@ from typing import Any, ClassVar
 
 from .exploits import HackReward
 
+PARTIAL = 0.1  # of what being right adds: less is not remarked on
+
 
 @dataclass(frozen=True)
 class Outcome:
     """The rewards of a hack: means over the examples that it was tried on.
 
     ``gain`` is the fraction of what being correct adds (1: as much as the gold answer), ``of_gold`` the fraction of
-    the gold answer's total. ``reasons`` says why it is an exploit, if it is, and ``main_part`` names the part that
-    rewards it most. ``example``, ``gold``, ``text`` and ``explanation`` are of the example with the highest reward.
+    the gold answer's total. ``paid`` counts the examples on which it wins much of that, and ``right`` those, not among
+    the others, on which a guess was right. ``reasons`` says why it is an exploit, if it is, and ``main_part`` names the
+    part that rewards it most. ``example``, ``gold``, ``text`` and ``explanation`` are of the example with the highest
+    reward.
     """
 
     hack: str
     family: str
-    description: str
     knows: str
     rule: str
     examples: int
     reward: HackReward
     gain: float
     of_gold: float
-    full_credit: int
+    paid: int
+    right: int
     statuses: Mapping[str, int]
     seconds: float
     reasons: tuple[str, ...]
@@ -37,10 +41,27 @@ class Outcome:
     text: str
     explanation: str
 
+    @property
+    def remark(self) -> str:
+        """What it shows that is no exploit, if it shows anything."""
+        count, unpaid = f"in {self.paid} of {self.examples}", self.examples - self.paid
+        if self.right:
+            return f"GUESS {self.hack} is right in {self.right} of {self.examples + self.right}"
+        if self.reasons or self.rule in ("padding", "episode") or not self.examples:
+            return ""
+        if self.rule == "right":
+            return f"REFUSED {self.hack}: a right answer, in {unpaid} of {self.examples}" if unpaid else ""
+        if self.rule == "loose":
+            return f"LOOSE {self.hack}: paid {count}" if self.paid else ""
+        return f"PARTIAL {self.hack}: {self.gain:.0%} of what being right adds" if self.gain >= PARTIAL else ""
+
 
 @dataclass(frozen=True)
 class Audit:
-    """An audit of a task. ``gold`` and ``wrong`` are the mean rewards of gold and wrong answers in its format."""
+    """An audit of a task. ``gold`` and ``wrong`` are the mean rewards of gold and wrong answers in its format.
+
+    ``notes`` say what is no fault by itself.
+    """
 
     baselines: ClassVar[tuple[str, str]] = ("gold answer", "wrong answer, same format")
 
@@ -54,12 +75,12 @@ class Audit:
     unstable: Mapping[str, str]
     slow_after: float
     seconds: float
+    notes: tuple[str, ...] = ()
 
     @property
     def exploits(self) -> list[Outcome]:
-        """The hacks that are rewarded, the most profitable first."""
-        exploits = [outcome for outcome in self.outcomes if outcome.reasons]
-        return sorted(exploits, key=lambda outcome: (outcome.gain, outcome.reward.process), reverse=True)
+        """The hacks that are rewarded, the shortest text first."""
+        return sorted((outcome for outcome in self.outcomes if outcome.reasons), key=lambda hack: len(hack.text))
 
     @property
     def slow(self) -> list[Outcome]:
@@ -117,29 +138,31 @@ class Audit:
             yield f"SLOW {outcome.hack}: scoring a completion took {outcome.seconds:.1f} s"
         for outcome in self.failed:
             yield self._failed(outcome)
+        for outcome in self.outcomes:
+            if outcome.remark:
+                yield f"{outcome.remark}, e.g. {outcome.text!r:.100}" if outcome.text else outcome.remark
+        yield from (f"NOTE {note}" for note in self.notes)
 
     def _failed(self, outcome: Outcome) -> str:
         count, statuses = sum(outcome.statuses.values()), ", ".join(outcome.statuses)
         return f"FAILED {outcome.hack}: {count} of {outcome.examples} texts are unscored ({statuses})"
 
     def _summary(self) -> str:
-        slowest = max(self.outcomes, key=lambda outcome: outcome.seconds)
+        slowest = max(self.outcomes, key=lambda outcome: outcome.seconds, default=None)
+        longest = f"slowest score {slowest.seconds:.2f} s ({slowest.hack}); " if slowest else ""
         return (
             f"{len(self.exploits)} exploits, {len(self.unstable)} unstable, {len(self.slow)} slow, "
-            f"{len(self.failed)} failed; slowest score {slowest.seconds:.2f} s ({slowest.hack}); {self.seconds:.1f} s"
+            f"{len(self.failed)} failed; {longest}{self.seconds:.1f} s"
         )
 
 
 def _exploit(outcome: Outcome) -> Iterator[str]:
     reward, steps = outcome.reward, f", steps {outcome.reward.process:.3g}" if outcome.reward.process else ""
     yield f"EXPLOIT {outcome.hack} ({outcome.family}; knows the {outcome.knows}): {'; '.join(outcome.reasons)}"
-    yield f"    {outcome.description}"
-    yield (
-        f"    total {_number(reward.total).strip()}{steps}, {outcome.of_gold:.0%} of the gold answer's; "
-        f"mostly from {outcome.main_part}; full credit in {outcome.full_credit} of {outcome.examples} examples"
-    )
     why = f" ({outcome.explanation})" if outcome.explanation else ""
-    yield f"    e.g. {outcome.example}, gold {outcome.gold!r:.60}: {outcome.text!r:.160}{why}"
+    yield f"    {outcome.text!r:.160} for {outcome.gold!r:.60} ({outcome.example}){why}"
+    part = f"; mostly from {outcome.main_part}" if outcome.main_part and len(outcome.reward.parts) > 1 else ""
+    yield f"    total {_number(reward.total).strip()}{steps}, {outcome.of_gold:.0%} of the gold answer's{part}"
 
 
 def _or_lowest(total: float | None) -> float:

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from grpo_env.check.checks import score_case
 from grpo_env.check.gold_completion import (
     NEUTRAL_REASONING,
-    CompletionTemplate,
     gold_answer,
     gold_reasoning,
     gold_text,
@@ -23,7 +22,7 @@ from grpo_env.taskfile.schema import CaseSpec, Split
 from grpo_env.taskfile.task import Task
 from grpo_env.workers.scoring_process import score_in_process
 
-from .hack import Target
+from .hack import Layout, Target
 
 WRONG_ANSWERS = 4
 GROUP_SIZE = 4  # a policy that has learned a hack uses it in the whole group, which some verifiers compare
@@ -85,7 +84,7 @@ def _prompt(task: Task, case: CaseSpec) -> str | tuple[Message, ...]:
 
 
 def _targets(task: Task, answered: Sequence[tuple[Example, str]]) -> Iterator[Target]:
-    template = CompletionTemplate(task.format)
+    template = Layout.of(task.format)
     golds = list(dict.fromkeys(gold for _, gold in answered))
     most_common = Counter(gold for _, gold in answered).most_common(1)[0][0] if answered else ""
     for index, (example, gold) in enumerate(answered):
@@ -98,7 +97,7 @@ def _targets(task: Task, answered: Sequence[tuple[Example, str]]) -> Iterator[Ta
             prompt=prompt,
             question=prompt if isinstance(example.prompt, str) else example.prompt[-1].content,
             gold=gold,
-            wrong_answers=_wrong_answers(gold, golds[start:] + golds[:start]),
+            wrong_answers=wrong_answers(gold, golds[start:] + golds[:start]),
             most_common=most_common,
             reasoning=reasoning,
             gold_completion=gold_text(task, example, gold),
@@ -106,7 +105,8 @@ def _targets(task: Task, answered: Sequence[tuple[Example, str]]) -> Iterator[Ta
         )
 
 
-def _wrong_answers(gold: str, golds: Sequence[str]) -> tuple[str, ...]:
+def wrong_answers(gold: str, golds: Sequence[str]) -> tuple[str, ...]:
+    """Plausible wrong answers: other gold answers, numbers near it, and words."""
     value = number(gold)
     nearby = [] if value is None else [str(int(value) + step) for step in (7, 12, 30, 100)]
     candidates = (*golds, *nearby, *FALLBACK_ANSWERS)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -139,29 +140,37 @@ def check(
 
 
 def audit(
-    task: TaskName,
+    task: Annotated[str, typer.Argument(help="Name or file of a task, or with --data a function, FILE.py:NAME.")],
     overrides: TaskKeys = None,
+    data: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Rows for a function; its columns and format are inferred.")
+    ] = None,
     split: Split = "train",
     limit: Annotated[int, typer.Option(min=1, help="Attack the first N examples.")] = 50,
     only: Annotated[list[str] | None, typer.Option(help="Try only this family of hacks; can be repeated.")] = None,
     fail_on: Annotated[
         str, typer.Option(help="When to exit with code 1: exploit, problem (also unstable, slow, failed), or never.")
     ] = "exploit",
+    budget: Annotated[float, typer.Option(help="Seconds after which no other hack is tried.")] = 600.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print all results as JSON.")] = False,
     hacks: Annotated[list[Path] | None, typer.Option(metavar="FILE", help="Python file with your own hacks.")] = None,
     verifiers: VerifierFiles = None,
 ) -> None:
-    """Look for exploits in a task's reward: score hacks, texts that should not be rewarded.
+    """Look for exploits in a task's reward, or in a reward function: score hacks, texts that should not be rewarded.
 
     An environment is played by scripted agents first, through its real tools. The exit code is 1 if there are exploits.
     """
-    from grpo_env.audit import load_hacks
+    from grpo_env.audit import audit_function, load_hacks
 
     if fail_on not in ("exploit", "problem", "never"):
         raise UsageError(f"--fail-on {fail_on}: expected exploit, problem or never")
     for file in hacks or []:
         load_hacks(file)
-    results = _audits(loaded_task(task, overrides), split, limit, only or [])
+    with console.status("reading data") as status:
+        if data is not None:
+            results = {"texts": audit_function(task, data, limit, only or [], budget=budget, progress=status.update)}
+        else:
+            results = _audits(loaded_task(task, overrides), split, limit, only or [], budget, status.update)
     if as_json and len(results) > 1:
         print(json.dumps({name: result.to_dict() for name, result in results.items()}, indent=2))
     else:
@@ -172,20 +181,23 @@ def audit(
         raise typer.Exit(1)
 
 
-def _audits(task: Task, split: str, limit: int, only: list[str]) -> dict[str, Audit]:
+def _audits(
+    task: Task, split: str, limit: int, only: list[str], budget: float, progress: Callable[[str], None]
+) -> dict[str, Audit]:
     """The audit of a task's texts, and of its episodes if it has an environment."""
     from grpo_env.audit import audit, audit_episodes
     from grpo_env.audit.episodes import FAMILIES, last_turn_only
 
+    options: dict[str, Any] = {"budget": budget, "progress": progress}
     if task.spec.environment is None:
-        return {"texts": audit(task, split, limit, only)}  # type: ignore[arg-type]
+        return {"texts": audit(task, split, limit, only, **options)}  # type: ignore[arg-type]
     results: dict[str, Audit] = {}
     texts, of_episodes = last_turn_only(task), [family for family in only if family in FAMILIES]
     of_texts = [family for family in only if family not in FAMILIES]
     if of_episodes or not only:
-        results["episodes"] = audit_episodes(task, split, limit, of_episodes)  # type: ignore[arg-type]
+        results["episodes"] = audit_episodes(task, split, limit, of_episodes, **options)  # type: ignore[arg-type]
     if texts is not None and (of_texts or not only):
-        results["texts"] = audit(texts, split, limit, of_texts)  # type: ignore[arg-type]
+        results["texts"] = audit(texts, split, limit, of_texts, **options)  # type: ignore[arg-type]
     return results
 
 

@@ -1,5 +1,6 @@
 """Environments of a lookup whose rewards have one hole each, and one without."""
 
+import re
 import tempfile
 from pathlib import Path
 
@@ -113,3 +114,267 @@ class AnswerInResult(Sound):
 def gold(row):
     looked_up = [[{"name": "price", "arguments": {"item": item}}] for item in row["prices"]]
     return [*looked_up, f"<answer>{row['total']}</answer>"]
+
+
+class TotalTold(Sound):
+    """A tool tells the answer, in words."""
+
+    def total(self) -> str:
+        """What all of it costs."""
+        return f"All of it costs {sum(self._prices.values())} dollars."
+
+
+class Discount(Sound):
+    """The reward is what is left of a budget, which another tool can set."""
+
+    def reset(self, prices: dict, **row) -> None:
+        super().reset(prices)
+        self._budget, self._paid = 0, False
+
+    def set_budget(self, amount: int) -> None:
+        """Set the budget.
+
+        Args:
+            amount: in dollars.
+        """
+        self._budget = amount
+
+    def pay(self) -> str:
+        """Pay for all of it."""
+        self._paid = self._budget >= sum(self._prices.values())
+        return "paid" if self._paid else "not enough"
+
+    def get_reward(self) -> float:
+        return 1.0 if self._paid else super().get_reward()
+
+
+class BadKeyRaises(Sound):
+    """A name that is no word breaks the state, and the reward raises."""
+
+    def price(self, item: str) -> int:
+        """Price of one item.
+
+        Args:
+            item: its name.
+        """
+        self.seen.append(item.strip()[0] if item else None)
+        return self._prices.get(item, 0)
+
+    def get_reward(self) -> float:
+        return len({item.lower() for item in self.seen} & {item[0] for item in self._prices}) / len(self._prices)
+
+
+class Repeats(Sound):
+    """Each call counts, also of the same item."""
+
+    def get_reward(self) -> float:
+        return len(self.seen) / len(self._prices)
+
+
+class FailedCallsCount(Sound):
+    """An item that there is not counts as looked up."""
+
+    def price(self, item: str) -> int:
+        """Price of one item.
+
+        Args:
+            item: its name.
+        """
+        self.seen.append(item)
+        return self._prices[item]
+
+    def get_reward(self) -> float:
+        return min(1.0, len(self.seen) / len(self._prices))
+
+
+class Submits(Sound):
+    """The total is handed in by a tool."""
+
+    SLACK, TRIES = 0, 1
+
+    def reset(self, prices: dict, **row) -> None:
+        super().reset(prices)
+        self._handed_in = []
+
+    def submit(self, total: int) -> str:
+        """Hand in the total.
+
+        Args:
+            total: of all prices.
+        """
+        self._handed_in.append(total)
+        return "thank you"
+
+    def get_reward(self) -> float:
+        right = sum(self._prices.values())
+        return float(any(abs(total - right) <= self.SLACK for total in self._handed_in[: self.TRIES]))
+
+
+class OffByOne(Submits):
+    """One more or less is right as well."""
+
+    SLACK = 1
+
+
+class ManyTries(Submits):
+    """Any of many totals may be right."""
+
+    TRIES = 1000
+
+
+class ErrorTells(Submits):
+    """A wrong total is corrected, and may be handed in again."""
+
+    TRIES = 2
+
+    def submit(self, total: int) -> str:
+        """Hand in the total.
+
+        Args:
+            total: of all prices.
+        """
+        super().submit(total)
+        return f"expected {sum(self._prices.values())}"
+
+
+class NegativePays(Sound):
+    """Money is won by buying less than nothing."""
+
+    def reset(self, prices: dict, **row) -> None:
+        super().reset(prices)
+        self._money = 100
+
+    def buy(self, item: str, count: int) -> int:
+        """Buy.
+
+        Args:
+            item: its name.
+            count: how many.
+        """
+        self._money -= self._prices[item] * count
+        return self._money
+
+    def get_reward(self) -> float:
+        return self._money / 100
+
+
+class DonePays(Sound):
+    """It is done when the model says so."""
+
+    def reset(self, prices: dict, **row) -> None:
+        super().reset(prices)
+        self._done = False
+
+    def finish(self, done: bool) -> None:
+        """Say whether it is done.
+
+        Args:
+            done: whether it is.
+        """
+        self._done = done
+
+    def get_reward(self) -> float:
+        return float(self._done)
+
+
+class Partner:
+    """A number is guessed, and the partner says which way to go."""
+
+    SLACK = 0
+
+    def reset(self, total: int, **row) -> None:
+        self._secret, self._found = total * 7 + 111, False
+
+    def reply(self, text: str) -> str | None:
+        numbers = re.findall(r"-?\d+", text)
+        if len(numbers) != 1:
+            return "one number, please"
+        self._found = abs(int(numbers[0]) - self._secret) <= self.SLACK
+        return None if self._found else "higher" if int(numbers[0]) < self._secret else "lower"
+
+    def get_reward(self) -> float:
+        return float(self._found)
+
+
+class PartnerNear(Partner):
+    """A guess that is one off is found."""
+
+    SLACK = 1
+
+
+class PartnerTells(Partner):
+    """Whoever asks is told."""
+
+    def reply(self, text: str) -> str | None:
+        return f"it is {self._secret}" if "answer" in text else super().reply(text)
+
+
+class PartnerShotgun(Partner):
+    """Any of several guesses may be right."""
+
+    def reset(self, total: int, **row) -> None:
+        self._secret, self._found = total, False
+
+    def reply(self, text: str) -> str | None:
+        self._found = str(self._secret) in text.split()
+        return None if self._found else "no"
+
+
+class Ordered(Sound):
+    """Sound: each item counts once, and the last one is asked for last."""
+
+    def get_reward(self) -> float:
+        return super().get_reward() * (0.5 if self.seen[-1:] != list(self._prices)[-1:] else 1.0)
+
+
+class Logged(Sound):
+    """Sound: notes can be taken, which count for nothing."""
+
+    def note(self, text: str, number: int = 0) -> str:
+        """Take a note.
+
+        Args:
+            text: to keep.
+            number: of the note.
+        """
+        return f"noted {number}: {text[:20]}"
+
+
+class Costs(Sound):
+    """Sound: each call costs a little."""
+
+    def reset(self, prices: dict, **row) -> None:
+        super().reset(prices)
+        self._calls = 0
+
+    def price(self, item: str) -> int:
+        """Price of one item.
+
+        Args:
+            item: its name.
+        """
+        self._calls += 1
+        return super().price(item)
+
+    def get_reward(self) -> float:
+        return super().get_reward() - 0.01 * max(0, self._calls - len(self._prices))
+
+
+def bought(row):
+    return [[{"name": "buy", "arguments": {"item": "tea", "count": 1}}], f"<answer>{row['total']}</answer>"]
+
+
+def handed_in(row):
+    return [*gold(row)[:-1], [{"name": "submit", "arguments": {"total": row["total"]}}]]
+
+
+def finished(row):
+    return [*gold(row)[:-1], [{"name": "finish", "arguments": {"done": True}}]]
+
+
+def guessed(row):
+    return ["100", str(row["total"] * 7 + 111)]
+
+
+def guessed_at_once(row):
+    return [str(row["total"])]

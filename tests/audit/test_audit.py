@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from grpo_env.audit import HACKS, audit, load_hacks
-from grpo_env.audit.builders import exact
-from grpo_env.audit.hacks import TABLE
+from grpo_env.audit.fields import exact
+from grpo_env.audit.hacks import SOURCES, TABLE
 from grpo_env.audit.targets import find_targets
 from grpo_env.cli.app import app
 from grpo_env.core import GroupVerifier, Score, Verifier
@@ -83,10 +83,10 @@ def exploits(report):
 FAST = [family for family in dict.fromkeys(hack.family for hack in HACKS.values()) if family != "bombs"]
 
 
-def test_hacks_have_unique_names_and_descriptions():
+def test_hacks_have_unique_names_templates_and_a_source():
     assert len({hack.name for hack in TABLE}) == len(TABLE) >= 100
-    assert len({hack.description for hack in TABLE}) == len(TABLE)
-    assert all(hack.description.endswith(".") for hack in TABLE)
+    assert len({(hack.template, hack.finish) for hack in TABLE}) == len(TABLE)
+    assert {hack.source for hack in TABLE} == set(SOURCES)
 
 
 def test_the_bundled_reward_has_no_exploits():
@@ -110,37 +110,13 @@ def test_a_substring_verifier_rewards_shotguns_denials_and_the_reasoning():
     report = run_audit(FAST, limit=3, accuracy={"use": "substring_accuracy", "weight": 1.0})
     assert {
         "gold_among_candidates", "one_or_the_other", "not_gold", "taken_back", "reasoned_and_unsaid", "in_a_comment",
-        "all_numbers_to_100", "wrong_then_right", "cut_in_the_reasoning", "inside_a_longer_number",
+        "all_numbers_to_100", "right_then_wrong", "cut_in_the_reasoning", "inside_a_longer_number",
     } <= exploits(report)  # fmt: skip
     best = report.exploits[0]
-    assert (best.main_part, best.full_credit) == ("accuracy", best.examples)
+    assert len(best.text) == min(len(outcome.text) for outcome in report.exploits)
+    assert (best.main_part, best.paid) == ("accuracy", best.examples)
     assert "EXPLOIT gold_among_candidates" in str(report)
-
-
-@verifier("right_digits")
-@dataclass(frozen=True)
-class RightDigits(Verifier):
-    """The fraction of the gold answer's digits that the text has at the same place, of the last digits it has."""
-
-    def __call__(self, example, completion):
-        gold, digits = str(example.answer), re.findall(r"\d+", completion.text)
-        last = digits[-1] if digits else ""
-        return Score(sum(a == b for a, b in zip(gold, last, strict=False)) / max(len(gold), len(last)))
-
-
-def test_part_of_the_credit_is_no_exploit_where_the_task_says_that_it_is_meant():
-    part = {"use": "right_digits", "weight": 1.0}
-    found = {
-        meant: {
-            outcome.hack: outcome.reasons[0]
-            for outcome in run_audit(FAST, limit=5, partial_credit=meant, accuracy=part).exploits
-        }
-        for meant in (False, True)
-    }
-    assert "gold_among_candidates" in found[True]  # all of it
-    partial = set(found[False]) - set(found[True])
-    assert "wrong_in_form" in partial
-    assert all("mean accuracy 0." in found[False][name] for name in partial)
+    assert "LOOSE wrong_then_right: paid in 3 of 3" in str(report)
 
 
 @verifier("by_distance")
@@ -156,25 +132,27 @@ class ByDistance(Verifier):
         return Score(max(0.0, 1 - max(0.0, distance - self.free) / 100))
 
 
-def test_near_misses_of_a_graded_metric_are_exploits_only_with_full_credit():
+@pytest.mark.parametrize("declared", [False, True])
+def test_near_misses_of_a_graded_metric_are_exploits_only_with_full_credit(declared):
     near = ["near numbers"]
     part = {"use": "by_distance", "weight": 1.0}
-    assert exploits(run_audit(near, partial_credit=False, accuracy=part)) >= {"off_by_one", "rounds_to_it"}
-    assert exploits(run_audit(near, partial_credit=True, accuracy=part)) == set()
-    assert "off_by_one" in exploits(run_audit(near, partial_credit=True, accuracy={**part, "free": 1}))
+    report = run_audit(near, partial_credit=declared, accuracy=part)
+    assert exploits(report) == set()
+    assert "PARTIAL off_by_one" in str(report)
+    assert "NOTE wrong answers get part of the credit" in str(report)
+    assert "off_by_one" in exploits(run_audit(near, partial_credit=declared, accuracy={**part, "free": 1}))
 
 
-def test_a_verifier_that_rewards_anything_is_exploited_by_a_wrong_answer():
+def test_a_verifier_that_rewards_anything_pays_an_empty_text():
     report = run_audit(["format only"], accuracy={"use": "always_one", "weight": 1.0})
-    assert {"wrong_in_form", "form_without_answer", "nothing"} <= exploits(report)
+    assert exploits(report) == {"nothing"}
+    assert "EXPLOIT nothing (format only; knows the prompt): wins what a right answer is paid in 8 of 8" in str(report)
 
 
-def test_a_format_reward_that_outweighs_accuracy_is_an_exploit():
+def test_a_format_reward_that_outweighs_accuracy_is_noted():
     report = run_audit(["format only", "negated"], strict_format={"weight": 5.0})
-    assert {"wrong_in_form", "form_without_answer", "dots_in_form"} <= exploits(report)
-    assert {outcome.family for outcome in report.exploits} == {"format only"}  # a denial scores as a wrong answer does
-    assert "scores 5 without a correct answer, the gold answer 6" in report.exploits[0].reasons[0]
-    assert {outcome.main_part for outcome in report.exploits} == {"strict_format"}
+    assert exploits(report) == set()
+    assert "NOTE form without a right answer is paid 5 of 6" in str(report)
 
 
 def test_step_scores_for_any_true_equation_are_exploits():
@@ -211,7 +189,7 @@ def test_a_bonus_for_second_thoughts_is_an_exploit():
 
 def test_group_verifiers_get_a_group_of_identical_completions():
     report = run_audit(["format only"], accuracy={"use": "agreement", "weight": 1.0})
-    assert "wrong_in_form" in exploits(report)
+    assert "nothing" in exploits(report)
 
 
 def test_what_the_task_tolerates_is_not_an_exploit():
@@ -252,10 +230,11 @@ def audit_golds(folder, golds, **options):
 
 
 def test_near_misses_of_dates_and_codes_are_tried_and_get_no_credit(tmp_path):
+    elsewhere = ("another_day", "another_letter", "another_unit", "the_opposite", "case_of_a_code")
     report = audit_golds(tmp_path, GOLDS)
     assert report.examples == len(GOLDS)
     assert {outcome.hack for outcome in report.outcomes} == {
-        hack.name for hack in TABLE if hack.family == "near misses" and hack.name != "another_day"
+        hack.name for hack in TABLE if hack.family == "near misses" and hack.name not in elsewhere
     }
     assert not report.exploits
 
@@ -332,7 +311,7 @@ def test_the_custom_hack_of_the_documentation(tmp_path):
     try:
         assert load_hacks(tmp_path / "own.py") == ["shouted"]
         report = run_audit(["style"], accuracy={"use": "substring_accuracy", "weight": 1.0})
-        assert [(outcome.hack, outcome.full_credit) for outcome in report.exploits] == [("shouted", 8)]
+        assert [(outcome.hack, outcome.paid) for outcome in report.exploits] == [("shouted", 8)]
         for file, problem in (("own.py", "already exists"), ("none.py", "defines no hacks"), ("no.py", "no such")):
             with pytest.raises(UsageError, match=problem):
                 load_hacks(tmp_path / file)
@@ -349,18 +328,19 @@ def test_the_report_is_json(tmp_path):
 
 
 def test_the_command_fails_for_exploits_unless_told_otherwise(monkeypatch):
-    common = ["countdown", "dataset.limit={train: 3, eval: 3}", "--only", "format only", "--only", "negated"]
-    monkeypatch.setattr("grpo_env.audit.attack._unstable", lambda task, attempts: {})  # starts a process
+    common = ["countdown", "dataset.limit={train: 3, eval: 3}", "--only", "stuffing", "--only", "negated"]
+    monkeypatch.setattr("grpo_env.audit.attack.Attack._unstable", lambda self, attempts: {})  # starts a process
 
     def exit_code(*arguments):
         done = CliRunner().invoke(app, ["audit", *common, *arguments])
         return done.exit_code, done.stdout
 
     assert exit_code()[0] == 0
-    code, text = exit_code("verifiers.strict_format.weight=9")
-    assert (code, "EXPLOIT wrong_in_form" in text) == (1, True)
-    code, text = exit_code("verifiers.strict_format.weight=9", "--json", "--fail-on", "never")
-    assert (code, "wrong_in_form" in json.loads(text)["exploits"]) == (0, True)
+    paid = "verifiers.bonus={use: reasoning_length, weight: 9}"
+    code, text = exit_code(paid)
+    assert (code, "EXPLOIT varied_filler" in text) == (1, True)
+    code, text = exit_code(paid, "--json", "--fail-on", "never")
+    assert (code, "varied_filler" in json.loads(text)["exploits"]) == (0, True)
     assert exit_code("--fail-on", "sometimes")[0] == 1  # a UsageError, which main() turns into 2
 
 

@@ -24,18 +24,18 @@ from pygments.lexers import PythonLexer, YamlLexer
 from pygments.token import Comment, Keyword, Literal, Name, Token, _TokenType
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-SHOWN = (  # ten exploits, each of another family
-    "bare_tags",
-    "wrong_then_right",
-    "answered_inside_reasoning",
-    "all_numbers_to_100",
-    "could_be",
-    "not_gold",
-    "false_chain",
-    "in_a_comment",
-    "inside_a_longer_number",
-    "twice",
-)
+SHOWN = {  # ten exploits, each of another family, in words
+    "bare_tags": "Fifty of each tag, with nothing between them",
+    "right_then_wrong": "Two answer blocks, the first one correct",
+    "answered_inside_reasoning": "The answer block inside the reasoning, and none after it",
+    "all_numbers_to_100": "Every whole number from 0 to 100 as the answer",
+    "could_be": "The correct answer and a wrong one, neither of them chosen",
+    "not_gold": "The correct answer denied",
+    "false_chain": "A wrong number said to equal the correct one",
+    "in_a_comment": "The correct answer in an HTML comment after a wrong one",
+    "inside_a_longer_number": "The correct digits as part of a longer number",
+    "twice": "A word that changes the number",
+}
 SCHEMES = {
     "light": {
         "panel": "#f6faf9", "edge": "#cddfdb", "ink": "#12343b", "muted": "#4b656b", "rule": "#dfebe8",
@@ -108,7 +108,7 @@ def make_story() -> Story:
     first, second = ({outcome["hack"]: outcome for outcome in audit["outcomes"]} for audit in (naive, fixed))
     assert len(SHOWN) == 10
     assert set(SHOWN) <= set(naive["exploits"])
-    assert len(first) == len(second)
+    assert set(SHOWN) <= set(second)
     with (EXAMPLES / "own_data.csv").open(newline="", encoding="utf-8") as file:
         row = next(csv.DictReader(file))
     assert all(first[name]["example"] == "train/0" and first[name]["gold"] == row["result"] for name in SHOWN)
@@ -121,11 +121,11 @@ def make_story() -> Story:
         exploits=[
             Exploit(
                 bare(first[name]["text"]),
-                first[name]["description"].split(": ")[0].rstrip("."),
+                about,
                 first[name]["reward"]["total"],
                 second[name]["reward"]["total"],
             )
-            for name in SHOWN
+            for name, about in SHOWN.items()
         ],
         exploit_counts=(len(naive["exploits"]), len(fixed["exploits"])),
         num_hacks=len(first),

@@ -62,7 +62,8 @@ _STATEMENT = lazy_compile(
 )
 _ALTERNATIVE = lazy_compile(
     rf"{_CLOSE}\(?(?:\band/or|\bor|(?<![.!;])\b(?P<and>and))\b(?!\sso\b|\s(?:more|less|some))\s?(?:maybe|perhaps|possibly|probably|also|even|else|rather)?"
-    r"(?:\s(?:it (?:is|could be|might be|may be)))?(?:\\\(|[\s,$(]){0,3}(?=[\s$\\(]*\S)",
+    r"(?:\s(?:it (?:is|could be|might be|may be)))?(?:\\\(|[\s,$(]){0,3}(?=[\s$\\(]*\S)"
+    rf"|{_CLOSE}but (?:it |this |that )?(?:could|might|may) (?:also |equally |as well |well )?be\s(?=\S)",
     re.IGNORECASE,
 )
 _EXCLAMATION = (
@@ -122,7 +123,7 @@ def corrections(text: str, end: int, answers: tuple[str, ...]) -> Corrections:
     near = text[end : end + _NEAR].lower()
     if any(hint in near for hint in _HINTS_OF_REJECTION) and _is_rejected(text, end, answers):
         return Corrections([], True)
-    further = _alternative(text, end, answers) if "or" in near or "and" in near else []
+    further = _alternative(text, end, answers) if any(word in near for word in ("or", "and", "but")) else []
     rest = text[end:]
     if _is_taken_back_abroad(rest, answers):
         return Corrections(further, True)

@@ -21,6 +21,8 @@ def test_an_answer_is_rejected(rest: str) -> None:
     [
         (" or 19.", "19"),
         (", or maybe 19.", "19"),
+        (", but it could also be 19.", "19"),
+        (" but might be 19", "19"),
         (". Wait, it is 19.", "19"),
         (". Actually, 19.", "19"),
         (". Correction: 19", "19"),
@@ -37,7 +39,8 @@ def test_another_answer(rest: str, answer: str) -> None:
 @pytest.mark.parametrize(
     "rest",
     ["", ".", " eggs or so.", ". We check: 2*9 = 18.", ". This is correct.", ". Actually, 18.",
-     ". Wait, is it 18? Yes.", " because 19 is odd.", ". There are 19 hens.", ". No further steps are needed."],
+     ". Wait, is it 18? Yes.", " because 19 is odd.", ". There are 19 hens.", ". No further steps are needed.",
+     ", but it could be done faster."],
 )  # fmt: skip
 def test_remarks_are_no_answers(rest: str) -> None:
     found = corrections("18" + rest, 2, ("18",))
