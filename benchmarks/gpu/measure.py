@@ -105,13 +105,13 @@ def check(*conditions: tuple[bool, str]) -> None:
 
 def load(setup: Setup, precision: str, device: str) -> Any:
     """The bundled policy as a run would load it."""
-    from grpo_env.trainer.engine.forward import with_fast_paths, with_varlen_attention
+    from grpo_env.trainer.engine.forward import with_fast_paths
     from grpo_env.trainer.engine.policy import load_policy
 
     # accelerate decides once per process whether there is a GPU, so the model is moved afterwards
     policy = load_policy("bundled", device="auto" if setup.device == "cuda" else "cpu", precision=precision)
     policy.model.to(device)
-    return with_varlen_attention(with_fast_paths(policy, share_prompts=True))
+    return with_fast_paths(policy, share_prompts=True)
 
 
 def gradient(setup: Setup, write: Write) -> None:
@@ -142,17 +142,13 @@ def gradient(setup: Setup, write: Write) -> None:
     expected = measure(reference)
     policy = load(setup, "bf16", setup.device)
     write(refusals=dict(policy.refusals))
-    paths = {"plain": (False, False), "shared prompts": (True, False)}
-    if policy.uses_varlen:
-        paths["variable-length attention"] = (True, True)
     errors = {}
-    for name, (shares, varlen) in paths.items():
-        got = measure(replace(policy, shares_prompts=shares, uses_varlen=varlen))
+    for name, shares in {"plain": False, "shared prompts": True}.items():
+        got = measure(replace(policy, shares_prompts=shares))
         errors[name] = float((got - expected).norm() / expected.norm())
         write(**{name: errors[name]})
     check(
         (policy.shares_prompts, "the run would not share prompts"),
-        (setup.device == "cpu" or policy.uses_varlen, "the run would not use variable-length attention"),
         *((error < GRADIENT, f"{name}: another gradient") for name, error in errors.items()),
     )
 
@@ -275,16 +271,7 @@ class WritingRecorder(StepRecorder):
 
 
 def step(side: str, setup: Setup, write: Write) -> None:
-    """Steps at the shape of Qwen2.5-1.5B with random weights, in parts, and whether ours attends by ``varlen``."""
-    from grpo_env.trainer.run import setup as run_setup
-
-    with_varlen = run_setup.with_varlen_attention
-
-    def remembered(policy: Any) -> Any:
-        policy = with_varlen(policy)
-        write(varlen=policy.uses_varlen)
-        return policy
-
+    """Steps at the shape of Qwen2.5-1.5B with random weights, in parts."""
     prompts, group, tokens = (4, 4, 40) if setup.tiny else (16, 8, 512)
     settings = {
         "model": str(setup.out / "random"),
@@ -298,8 +285,7 @@ def step(side: str, setup: Setup, write: Write) -> None:
     }
     rows = {"per_device_train_batch_size": 16}
     work = Work("arithmetic", REPETITION, settings, {"engine.micro_batch_tokens": 8192}, rows)
-    with patch.object(run_setup, "with_varlen_attention", remembered):
-        SIDES[side](work, WritingRecorder(group, write))
+    SIDES[side](work, WritingRecorder(group, write))
 
 
 def _gsm8k(setup: Setup) -> Work:

@@ -160,14 +160,14 @@ def report(out: Path) -> None:
             size = "; smallest shapes: no figure means anything" if row["tiny"] else ""
             print(row["device"], *(f"{name} {number}" for name, number in row["versions"].items()), sep=", ", end="")
             print(f"{size}\n")
-        elif "/" not in row["measurement"] or "varlen" in row or "ok" in row:
+        elif "/" not in row["measurement"] or "ok" in row:
             numbers = (f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}" for key, value in
                        row.items() if key != "measurement")  # fmt: skip
             print(f"- {row['measurement']}: {', '.join(numbers)}")
     points: dict[str, dict[str, list[Row]]] = {"step": {}, "curve": {}}
     for row in rows:
         kind, _, side = row["measurement"].partition("/")
-        if side and "ok" not in row and "varlen" not in row:
+        if side and "ok" not in row:
             points[kind].setdefault(side, []).append({key: value for key, value in row.items() if key != "measurement"})
     if points["step"]:
         print()

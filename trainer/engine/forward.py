@@ -21,8 +21,7 @@ from torch import Tensor
 
 from .cache import only_attends
 from .fast.layers import hidden_states, is_supported
-from .fast.packed import Layout, PaddedLayout
-from .fast.varlen import VarlenLayout
+from .fast.packed import Layout
 from .policy import Policy
 
 Piece = tuple[Tensor, tuple[Tensor, ...]]  # states (n, D), and an index into (rows, T) of the n tokens they predict
@@ -102,7 +101,7 @@ def packed_states(policy: Policy, prompts: Sequence[list[int]], ids: Tensor, com
     inputs = inputs[order]
     lengths = torch.tensor([len(prompt) for prompt in distinct], device=ids.device)
     prompt_mask = torch.arange(int(lengths.max()), device=ids.device) < lengths[:, None]
-    layout = (VarlenLayout if policy.uses_varlen else PaddedLayout)(prompt_of[order], prompt_mask, inputs)
+    layout = Layout(prompt_of[order], prompt_mask, inputs)
     tokens = torch.cat([torch.tensor(list(chain.from_iterable(distinct)), device=ids.device), ids[order, :-1][inputs]])
     predicts = torch.ones_like(tokens, dtype=torch.bool)
     predicts[: int(lengths.sum())] = False
@@ -140,7 +139,7 @@ def _has_own_layers(policy: Policy) -> bool:
 def with_fast_paths(policy: Policy, *, share_prompts: bool) -> Policy:
     """The policy with each fast path that gives the logits of the plain path for its model, on three short rows."""
     exact = replace(policy, autocast=None)  # compares the computation itself, not its rounding
-    tolerance = _tolerance(policy.model.dtype)
+    tolerance = 1e-3 if policy.model.dtype == torch.float32 else 0.1
     separate = replace(exact, has_separate_head=True)
     refusals = dict(policy.refusals)
     if why := mismatch(partial(_probe_logits, exact), partial(_probe_logits, separate), tolerance):
@@ -156,28 +155,6 @@ def with_fast_paths(policy: Policy, *, share_prompts: bool) -> Policy:
             refusals["shares_prompts"] = why
     shares_prompts = share_prompts and "shares_prompts" not in refusals
     return replace(policy, has_separate_head=has_separate_head, shares_prompts=shares_prompts, refusals=refusals)
-
-
-def with_varlen_attention(policy: Policy) -> Policy:
-    """The policy, on CUDA with attention of packed rows by ``fast.varlen`` if that gives the gradient of padded parts.
-
-    It is compared in the precision of the run, on three short rows.
-    """
-    if policy.device.type != "cuda" or not policy.shares_prompts:
-        return policy
-    needs = None if policy.autocast is not None else "it computes in 16 bits, not in fp32"
-    return _with_path(policy, replace(policy, uses_varlen=True), "uses_varlen", needs)
-
-
-def _with_path(policy: Policy, fast: Policy, name: str, missing: str | None) -> Policy:
-    """``fast`` if nothing is missing and it gives the gradient of ``policy``, else that with a refusal of ``name``."""
-    tolerance = _tolerance(policy.autocast or policy.model.dtype)
-    why = missing or mismatch(partial(_probe_gradient, policy), partial(_probe_gradient, fast), tolerance)
-    return fast if why is None else replace(policy, refusals={**policy.refusals, name: why})
-
-
-def _tolerance(dtype: torch.dtype) -> float:
-    return 1e-3 if dtype == torch.float32 else 0.1
 
 
 def mismatch(plain: Callable[[], Tensor], fast: Callable[[], Tensor], tolerance: float = 1e-3) -> str | None:
@@ -196,25 +173,9 @@ def mismatch(plain: Callable[[], Tensor], fast: Callable[[], Tensor], tolerance:
     return f"its result differs by up to {float((actual - expected).abs().max()):.2g}, where the largest is {scale:.2g}"
 
 
+@torch.inference_mode()
 def _probe_logits(policy: Policy) -> Tensor:
     """(rows, T, V) logits of three short rows, two of them with the same prompt; 0 where there is no token."""
-    with torch.inference_mode():
-        return _logits_of_three_rows(policy)
-
-
-def _probe_gradient(policy: Policy) -> Tensor:
-    """(V, D) gradient of the mean squared logit of these rows, for the embedding, which all layers lie above."""
-    weight = policy.model.get_input_embeddings().weight
-    trained = weight.requires_grad
-    weight.requires_grad_(True)
-    try:
-        gradients = torch.autograd.grad(_logits_of_three_rows(policy).square().mean(), weight)
-        return torch.cat(gradients).float()
-    finally:
-        weight.requires_grad_(trained)
-
-
-def _logits_of_three_rows(policy: Policy) -> Tensor:
     prompts = [[1, 2, 3], [1, 2, 3], [2, 1]]
     ids = torch.tensor([[1, 3, 2], [2, 0, 0], [3, 1, 0]], device=policy.device)
     mask = torch.tensor([[True] * 3, [True, False, False], [True, True, False]], device=policy.device)

@@ -50,7 +50,6 @@ class Policy:
         autocast: the dtype to compute in; ``None`` for that of the weights.
         shares_prompts: the loss computes each distinct prompt once per micro-batch (see ``forward``).
         has_separate_head: the loss applies the LM head to a few tokens at a time (see ``forward``).
-        uses_varlen: attention of packed rows is variable-length flash attention (see ``fast.varlen``).
         refusals: why a fast path was tried and is not taken, by the attribute above.
         rollout_engine: what samples; ``None`` for the library's own engine (see ``sampling``).
     """
@@ -62,7 +61,6 @@ class Policy:
     autocast: torch.dtype | None = None
     shares_prompts: bool = False
     has_separate_head: bool = False
-    uses_varlen: bool = False
     refusals: Mapping[str, str] = field(default_factory=dict)
     rollout_engine: RolloutEngine | None = None
 

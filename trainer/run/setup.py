@@ -10,7 +10,7 @@ import torch
 from grpo_env.errors import UsageError
 
 from ..config import TrainConfig
-from ..engine.forward import with_fast_paths, with_varlen_attention
+from ..engine.forward import with_fast_paths
 from ..engine.lora import prepare_adapter
 from ..engine.policy import Policy, is_adapter, load_policy
 from ..engine.sampling.engines import make_engine
@@ -44,8 +44,7 @@ def _load_without_engine(config: TrainConfig) -> tuple[Policy, torch.optim.Optim
         quantize=config.lora.quantize,
     )
     prepare_adapter(policy, config)
-    policy = with_varlen_attention(with_fast_paths(policy, share_prompts=config.engine.share_prompts))
-    policy = with_fsdp(policy, config)
+    policy = with_fsdp(with_fast_paths(policy, share_prompts=config.engine.share_prompts), config)
     processes = policy.accelerator.num_processes
     if config.prompts_per_step % processes:
         raise UsageError(f"prompts_per_step={config.prompts_per_step} cannot be shared by {processes} processes")

@@ -71,7 +71,6 @@ def fallbacks(policy: Policy) -> Iterator[str]:
         "has_separate_head": "loss       with the logits of all tokens at once: this model's head cannot be applied by "
         "itself ({})",
         "shares_prompts": "loss       each completion with its own copy of the prompt: this model cannot share it ({})",
-        "uses_varlen": "loss       attention with padding and masks, without variable-length flash attention ({})",
     }
     for name, line in lines.items():
         if why := policy.refusals.get(name):

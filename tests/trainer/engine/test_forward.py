@@ -136,15 +136,10 @@ def test_the_run_reports_missing_fast_paths(
     monkeypatch.setattr("grpo_env.trainer.engine.forward.packed_states", fail)
     monkeypatch.setattr("transformers.LlamaForCausalLM.get_decoder", fail)
     monkeypatch.setattr("grpo_env.trainer.engine.fast.layers.FAMILIES", ())
-    monkeypatch.setattr(
-        "grpo_env.trainer.run.setup.with_varlen_attention",
-        lambda policy: replace(policy, refusals={**policy.refusals, "uses_varlen": "RuntimeError: no kernel image"}),
-    )
     train(make_task(steps=1), run_dir=tmp_path / "run")
     messages = capsys.readouterr().err
     assert "this model cannot share it (ValueError: no such mask)\n" in messages
     assert "this model's head cannot be applied by itself (ValueError: no such mask)\n" in messages
-    assert "without variable-length flash attention (RuntimeError: no kernel image)\n" in messages
     assert "those of transformers: there are no faster ones for this model" in messages
 
 

@@ -6,7 +6,6 @@ memory for its gradient (the bundled model on a CPU: ``python benchmarks/fast_pa
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,50 +18,20 @@ from .attention import attention_forward
 CHUNKS = 4
 
 
-class Layout(ABC):
-    """One row that holds P prompts and then R completions, N tokens in all.
+class Layout:
+    """One row that holds P prompts and then R completions, N tokens in all: each prompt attends to itself, each
+    completion to its prompt and itself.
 
     ``prompt_of`` (R,) is the index of each completion's prompt; ``prompts`` (P, Lp) and ``completions`` (R, T) are True
-    where there is a token.
+    where there is a token. To attend, the row is split into padded parts (r, t): the prompts, and ``CHUNKS`` of
+    completions, each as wide as its longest, so completions should come sorted by length.
     """
 
     def __init__(self, prompt_of: Tensor, prompts: Tensor, completions: Tensor) -> None:
-        self.prompt_of, self.prompts, self.completions = prompt_of, prompts, completions
-
-    @property
-    def positions(self) -> Tensor:
+        device, starts = prompt_of.device, prompts.sum(1)[prompt_of, None]
+        columns = [torch.arange(mask.shape[1], device=device) for mask in (prompts, completions)]
+        self.positions = torch.cat([columns[0].expand_as(prompts)[prompts], (starts + columns[1])[completions]])
         """(N,) each token's position, counted from the start of its prompt."""
-        (first, rest), device = (self.prompts, self.completions), self.prompt_of.device
-        starts = first.sum(1)[self.prompt_of, None]
-        columns = torch.arange(first.shape[1], device=device), torch.arange(rest.shape[1], device=device)
-        return torch.cat([columns[0].expand_as(first)[first], (starts + columns[1])[rest]])
-
-    @abstractmethod
-    def attend(
-        self,
-        module: Any,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        *,
-        window: int | None,
-        scaling: float | None,
-        softcap: float | None,
-    ) -> Tensor:
-        """(N, heads, size) of queries (N, heads, size), and keys and values (N, KV heads, size): each prompt attends to
-        itself, each completion to its prompt and itself, at most to the last ``window`` positions.
-        """
-
-
-class PaddedLayout(Layout):
-    """Attention by ``attention_forward``, with masks.
-
-    The row is split into padded parts (r, t): the prompts, and ``CHUNKS`` of completions, each as wide as its longest,
-    so completions should come sorted by length.
-    """
-
-    def __init__(self, prompt_of: Tensor, prompts: Tensor, completions: Tensor) -> None:
-        super().__init__(prompt_of, prompts, completions)
         widths = [int(lengths.max()) for lengths in completions.sum(1).chunk(CHUNKS)]
         chunks = [
             (indices, mask[:, :width])
@@ -72,15 +41,18 @@ class PaddedLayout(Layout):
         self._prompt_of = [indices for indices, _ in chunks]
         self._token_masks = [prompts, *(mask for _, mask in chunks)]
         self._token_places = [mask.flatten().nonzero()[:, 0] for mask in self._token_masks]
-        starts = [prompts.new_zeros(1, dtype=torch.long), *(prompts.sum(1)[indices] for indices in self._prompt_of)]
-        columns = [torch.arange(mask.shape[1], device=prompt_of.device) for mask in self._token_masks]
-        self._positions = [start[:, None] + column for start, column in zip(starts, columns, strict=True)]
+        firsts = [prompts.new_zeros(1, dtype=torch.long), *(prompts.sum(1)[indices] for indices in self._prompt_of)]
+        columns = [torch.arange(mask.shape[1], device=device) for mask in self._token_masks]
+        self._positions = [first[:, None] + column for first, column in zip(firsts, columns, strict=True)]
         self._masks: dict[int | None, list[Tensor]] = {}
 
     def attend(
         self, module: Any, query: Tensor, key: Tensor, value: Tensor, *, window: int | None, **options: Any
     ) -> Tensor:
-        """See ``Layout``."""
+        """(N, heads, size) of queries (N, heads, size), and keys and values (N, KV heads, size).
+
+        At most the last ``window`` positions are seen; ``options`` are scaling and soft cap.
+        """
         keys, values = self.split_with_prompts(key), self.split_with_prompts(value)
         parts = zip(self.split(query), keys, values, self.masks(window), strict=True)
         return self.join([attention_forward(module, *part, **options)[0] for part in parts])
