@@ -8,8 +8,8 @@
 
 End tokens are set in the generation config, which both sides read. Rows are the completions of the step benchmark, all
 in one batch; ``generate`` gets each prompt once per completion, as from TRL. Both use the same autocast context.
-Samples differ, so mean lengths are printed. Our sampler is also measured with transformers' layers, as it runs
-unsupported families, and with the prompt's keys and values copied to every row as well, as for models that cannot
+Samples differ, so mean lengths are printed. Our sampler is also measured with
+the prompt's keys and values copied to every row, as for models that cannot
 share them.
 """
 
@@ -59,7 +59,6 @@ def measure(
 
     import torch
 
-    from grpo_env.trainer.engine.decoder import Decoder
     from grpo_env.trainer.engine.policy import load_model, load_policy
     from grpo_env.trainer.engine.sampling.sampler import sample
     from grpo_env.trainer.extensions.prompt_sampler import take
@@ -88,13 +87,9 @@ def measure(
         )
         return [rollout.ids for rollout in rollouts]
 
-    def with_transformers_layers(seed: int, temperature: float) -> list[list[int]]:
-        with patch("grpo_env.trainer.engine.sampling.own.decoder_for", lambda policy: Decoder):
-            return ours(seed, temperature)
-
     def with_copied_prompts(seed: int, temperature: float) -> list[list[int]]:
         with patch("grpo_env.trainer.engine.cache.can_share_prompts", lambda policy: False):
-            return with_transformers_layers(seed, temperature)
+            return ours(seed, temperature)
 
     def generate(model: Any, seed: int, temperature: float) -> list[list[int]]:
         torch.manual_seed(seed)
@@ -112,8 +107,7 @@ def measure(
 
     functions = {
         "ours": ours,
-        "transformers' layers": with_transformers_layers,
-        "transformers' layers, copied prompts": with_copied_prompts,
+        "copied prompts": with_copied_prompts,
         "generate": partial(generate, model),
     }
     if bf16_model is not None:

@@ -6,8 +6,6 @@
 
 Prints processor seconds (the least of several rounds, by turns) of a forward and backward pass of the loss and of
 sampling, the memory that the loss keeps for its gradient, and all of them relative to the run with all paths.
-The shared prompts are switched off together with the layers that use them; compare that row with the one without
-``layers.py``.
 Completions of the loss are random tokens with lengths spread evenly, and sampled ones all have the maximum length.
 Nothing here depends on their content.
 """
@@ -40,14 +38,9 @@ SMOLLM2 = {"vocab_size": 49152, "hidden_size": 576, "intermediate_size": 1536, "
            "eos_token_id": 0, "max_position_embeddings": 8192}  # fmt: skip
 
 # What is replaced to switch a path off: in the loss and in sampling; ``None`` where it plays no part.
-LAYERS = {f"{ENGINE}.fast.layers.FAMILIES": ()}
 OFF: dict[str, tuple[dict[str, Any] | None, dict[str, Any] | None]] = {
     "all paths": ({}, {}),
-    "without layers.py": (LAYERS, {f"{ENGINE}.sampling.own.decoder_for": lambda _: Decoder}),
-    "without the shared prompts of attention.py": (
-        None,
-        {f"{ENGINE}.cache.can_share_prompts": lambda _: False, f"{ENGINE}.sampling.own.decoder_for": lambda _: Decoder},
-    ),
+    "without the shared prompts of attention.py": (None, {f"{ENGINE}.cache.can_share_prompts": lambda _: False}),
     "without packed.py": ({}, None),
     "packed.py in one chunk": ({f"{ENGINE}.fast.packed.CHUNKS": 1}, None),
 }
@@ -92,7 +85,7 @@ def loss(policy: Policy, options: argparse.Namespace) -> torch.Tensor:
 def decode(policy: Policy, options: argparse.Namespace) -> None:
     prompts = torch.randint(2, 270, (options.prompts, options.prompt_tokens)).tolist()
     with own.decoding_context(policy):
-        decoder = own.decoder_for(policy)(policy, prompts, options.group, options.tokens)
+        decoder = Decoder(policy, prompts, options.group, options.tokens)
         for _ in range(options.tokens - 1):
             decoder.append(decoder.logits.argmax(-1))
 

@@ -1,17 +1,14 @@
-"""One decoding step for every row: through the model's own modules, or through ``layers`` where it supports them."""
+"""One decoding step for every row."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from .cache import expand_prefix
-from .fast.attention import attention_forward
-from .fast.layers import hidden_states
 from .policy import Policy
 from .prefill import next_logits, read
 from .prefix_cache import Layers, Prefix
@@ -49,13 +46,9 @@ class Decoder:
     def append(self, tokens: Tensor) -> None:
         """Append one of ``tokens`` (rows,) to each row and compute the next logits."""
         self.width += 1
-        self.logits = self.step(tokens)
-        self.positions += 1
-
-    def step(self, tokens: Tensor) -> Tensor:
-        """(rows, V) logits after ``tokens``."""
         mask, positions = self.attention_mask[:, : self.width], self.positions[:, None]
-        return next_logits(self.policy, tokens[:, None], mask, positions, self.cache, self.prompts)
+        self.logits = next_logits(self.policy, tokens[:, None], mask, positions, self.cache, self.prompts)
+        self.positions += 1
 
     def drops(self, ended: int) -> bool:
         """Whether to drop ``ended`` rows now."""
@@ -78,19 +71,3 @@ class Decoder:
         rest = [(layer.keys[row], layer.values[row]) for layer in self.cache.layers]
         both = zip(begins, rest, strict=True)
         return [(torch.cat([keys, new], 1), torch.cat([values, more], 1)) for (keys, values), (new, more) in both]
-
-
-class FusedDecoder(Decoder):
-    """A decoder that computes a step by ``layers``, with fewer operations."""
-
-    def step(self, tokens: Tensor) -> Tensor:
-        """(rows, V) logits after ``tokens``."""
-
-        def attention_fn(module: Any, query: Tensor, key: Tensor, value: Tensor, window: int | None) -> Tensor:
-            keys, values = self.cache.layers[module.layer_idx].update(key.unsqueeze(2), value.unsqueeze(2))
-            options = {"prompts": self.prompts, "scaling": module.scaling, "sliding_window": window}
-            return attention_forward(module, query.unsqueeze(2), keys, values, None, **options)[0]
-
-        states = hidden_states(self.policy.model, tokens, self.positions, attention_fn)
-        logits: Tensor = self.policy.model.get_output_embeddings()(states)
-        return logits

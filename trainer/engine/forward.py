@@ -20,7 +20,6 @@ import torch
 from torch import Tensor
 
 from .cache import only_attends
-from .fast.layers import hidden_states, is_supported
 from .fast.packed import Layout
 from .policy import Policy
 
@@ -106,34 +105,19 @@ def packed_states(policy: Policy, prompts: Sequence[list[int]], ids: Tensor, com
     predicts = torch.ones_like(tokens, dtype=torch.bool)
     predicts[: int(lengths.sum())] = False
     predicts[lengths.cumsum(0) - 1] = True
-    states = _layout_states(policy, tokens, layout, predicts)
-    # First come the states of the prompts' last tokens, which predict the first token of each completion.
-    firsts, rest = states[: len(distinct)][prompt_of[completion_mask[:, 0]]], states[len(distinct) :]
-    not_empty, (row, column) = completion_mask[:, 0].nonzero()[:, 0], inputs.nonzero(as_tuple=True)
-    return [(firsts, (not_empty, torch.zeros_like(not_empty))), (rest, (order[row], column + 1))]
-
-
-def _layout_states(policy: Policy, tokens: Tensor, layout: Layout, predicts: Tensor) -> Tensor:
-    """States of ``tokens`` (N,) where ``predicts`` (N,) is True."""
-    if _has_own_layers(policy):
-
-        def attention_fn(module: Any, query: Tensor, key: Tensor, value: Tensor, window: int | None) -> Tensor:
-            return layout.attend(module, query, key, value, window=window, scaling=module.scaling, softcap=None)
-
-        return hidden_states(policy.model, tokens, layout.positions, attention_fn)[predicts]
-    return _model_states(
+    states = _model_states(
         policy,
         predicts[None],
         input_ids=tokens[None],
         position_ids=layout.positions[None],
         attention_mask=predicts.new_ones(1, 1, 1, 1),  # transformers leaves a mask of four dimensions unchanged
         use_cache=False,
-        layout=layout,
+        attend=layout.attend,
     )
-
-
-def _has_own_layers(policy: Policy) -> bool:
-    return policy.has_separate_head and is_supported(policy.model) and not policy.checkpoints_activations
+    # First come the states of the prompts' last tokens, which predict the first token of each completion.
+    firsts, rest = states[: len(distinct)][prompt_of[completion_mask[:, 0]]], states[len(distinct) :]
+    not_empty, (row, column) = completion_mask[:, 0].nonzero()[:, 0], inputs.nonzero(as_tuple=True)
+    return [(firsts, (not_empty, torch.zeros_like(not_empty))), (rest, (order[row], column + 1))]
 
 
 def with_fast_paths(policy: Policy, *, share_prompts: bool) -> Policy:

@@ -87,12 +87,10 @@ class _Stored(Function):
         return result
 
 
-class _AnyLayout:
-    """Stands in for ``packed.Layout``."""
-
-    def attend(self, module: Any, query: Tensor, key: Tensor, value: Tensor, **options: Any) -> Tensor:
-        result: Tensor = _Stored.apply(query, key, value)  # type: ignore[no-untyped-call]
-        return result
+def _attend(module: Any, query: Tensor, key: Tensor, value: Tensor, **options: Any) -> Tensor:
+    """Stands in for ``packed.Layout.attend``."""
+    result: Tensor = _Stored.apply(query, key, value)  # type: ignore[no-untyped-call]
+    return result
 
 
 def position_bytes(model: Any, autocast: torch.dtype | None, recomputes: bool, separate_head: bool = True) -> float:
@@ -130,7 +128,7 @@ def _kept(model: Any, length: int) -> int:
 
     inputs: dict[str, Any] = {"input_ids": torch.zeros(1, length, dtype=torch.long)}
     if model.config._attn_implementation == NAME:
-        inputs |= {"layout": _AnyLayout(), "attention_mask": torch.ones(1, 1, 1, 1, dtype=torch.bool)}
+        inputs |= {"attend": _attend, "attention_mask": torch.ones(1, 1, 1, 1, dtype=torch.bool)}
     with saved_tensors_hooks(keep, lambda tensor: tensor):
         model.get_decoder()(use_cache=False, **inputs)
     return sum(storage.nbytes() for storage in kept.values())

@@ -12,7 +12,6 @@ from grpo_env.taskfile.gold_kinds import gold_warning
 from ..config import FIELDS, TrainConfig, flatten
 from ..config.presets import PRESETS
 from ..engine.description import model_line, precision_warning
-from ..engine.fast.layers import is_supported
 from ..engine.policy import Policy
 from .run import Run
 
@@ -75,8 +74,6 @@ def fallbacks(policy: Policy) -> Iterator[str]:
     for name, line in lines.items():
         if why := policy.refusals.get(name):
             yield line.format(why)
-    if not is_supported(policy.model):
-        yield "layers     those of transformers: there are no faster ones for this model"
 
 
 def launcher_warnings(policy: Policy) -> Iterator[str]:

@@ -12,8 +12,6 @@ from transformers import AutoConfig, AutoModelForCausalLM
 
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.cache import only_attends
-from grpo_env.trainer.engine.decoder import Decoder, FusedDecoder
-from grpo_env.trainer.engine.fast import layers
 from grpo_env.trainer.engine.fast.attention import install_attention
 from grpo_env.trainer.engine.forward import (
     Piece,
@@ -24,7 +22,7 @@ from grpo_env.trainer.engine.forward import (
     with_fast_paths,
 )
 from grpo_env.trainer.engine.policy import Policy
-from grpo_env.trainer.engine.sampling import own, sampler
+from grpo_env.trainer.engine.sampling import sampler
 from grpo_env.trainer.loop import train
 
 from ..families import EAGER, FAMILIES, HYBRID, tiny_model
@@ -73,18 +71,11 @@ def test_shared_prompts_give_the_plain_logits_and_gradient(family: str) -> None:
     assert (results[1][1] - results[0][1]).norm() < 1e-5 * results[0][1].norm()
 
 
-DECODERS = [(family, Decoder) for family in FAMILIES] + [(family, FusedDecoder) for family in layers.FAMILIES]
-
-
-@pytest.mark.parametrize(("family", "kind"), DECODERS)
-def test_decoding_draws_with_the_probabilities_of_plain_forward_passes(
-    monkeypatch: pytest.MonkeyPatch, family: str, kind: type[Decoder]
-) -> None:
+@pytest.mark.parametrize("family", FAMILIES)
+def test_decoding_draws_with_the_probabilities_of_plain_forward_passes(family: str) -> None:
     """Rows end at different times, so that those that share a prompt become fewer."""
     policy = replace(tiny(family), tokenizer=WORDS)
     install_attention(policy.model)
-    assert own.decoder_for(policy) is (FusedDecoder if family in layers.FAMILIES else Decoder)
-    monkeypatch.setattr(own, "decoder_for", lambda policy: kind)
     vars(policy)["end_ids"] = list(range(8))
     prompts = [[5, 6, 7, 8], [9, 3], [11] * 7]
     rollouts = sampler.sample(policy, prompts, 4, max_new_tokens=10, temperature=1.0)
@@ -128,19 +119,17 @@ def test_the_run_reports_missing_fast_paths(
     make_task, tmp_path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     train(make_task(steps=1), run_dir=tmp_path / "fast")
-    assert not {"loss", "layers"} & {line.split(" ")[0] for line in capsys.readouterr().err.splitlines()}
+    assert "loss" not in {line.split(" ")[0] for line in capsys.readouterr().err.splitlines()}
 
     def fail(*arguments: object) -> None:
         raise ValueError("no such mask\nin this model")
 
     monkeypatch.setattr("grpo_env.trainer.engine.forward.packed_states", fail)
     monkeypatch.setattr("transformers.LlamaForCausalLM.get_decoder", fail)
-    monkeypatch.setattr("grpo_env.trainer.engine.fast.layers.FAMILIES", ())
     train(make_task(steps=1), run_dir=tmp_path / "run")
     messages = capsys.readouterr().err
     assert "this model cannot share it (ValueError: no such mask)\n" in messages
     assert "this model's head cannot be applied by itself (ValueError: no such mask)\n" in messages
-    assert "those of transformers: there are no faster ones for this model" in messages
 
 
 def test_what_differs_is_said() -> None:

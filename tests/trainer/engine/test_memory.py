@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
+from transformers.models.llama.modeling_llama import LlamaMLP
 
 from grpo_env.errors import RunError, memory_ran_out
 from grpo_env.trainer.batch import Batch, MicroBatch
 from grpo_env.trainer.config import TrainConfig
-from grpo_env.trainer.engine.decoder import FusedDecoder
-from grpo_env.trainer.engine.fast.layers import SwiGLU
+from grpo_env.trainer.engine.decoder import Decoder
 from grpo_env.trainer.engine.forward import with_fast_paths
 from grpo_env.trainer.engine.policy import Policy, load_policy
 from grpo_env.trainer.engine.sampling.own import OwnEngine
@@ -173,16 +173,16 @@ def test_a_run_keeps_the_smaller_micro_batches(
     make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
 ) -> None:
     """A layer runs out of memory when all completions of a step pass at once."""
-    sizes, forward = [], SwiGLU.forward
+    sizes, forward = [], LlamaMLP.forward
 
-    def greedy(context: Any, gate: torch.Tensor, up: torch.Tensor) -> torch.Tensor:
-        if gate.requires_grad:
-            sizes.append(len(gate))
-            if len(gate) == sizes[0]:
+    def greedy(layer: LlamaMLP, states: torch.Tensor) -> torch.Tensor:
+        if states.requires_grad:
+            sizes.append(states.shape[:2].numel())
+            if sizes[-1] == sizes[0]:
                 torch.empty(2**62, dtype=torch.uint8)
-        return forward(context, gate, up)
+        return forward(layer, states)
 
-    monkeypatch.setattr(SwiGLU, "forward", greedy)
+    monkeypatch.setattr(LlamaMLP, "forward", greedy)
     result = train(make_task(eval={"every": 0}, engine={"micro_batch_tokens": 512}), run_dir=tmp_path / "run")
     assert (
         capsys.readouterr().err.count("out of memory: micro-batches are halved; engine.micro_batch_tokens is now ") == 1
@@ -195,18 +195,18 @@ def test_a_run_keeps_the_smaller_micro_batches(
 
 def limit_rows(monkeypatch: pytest.MonkeyPatch, rows: int) -> list[int]:
     """Makes decoding run out of memory with more rows, at its third token; returns the rows of each first step."""
-    first_steps, step = [], FusedDecoder.step
+    first_steps, append = [], Decoder.append
 
-    def greedy(decoder: FusedDecoder, tokens: torch.Tensor) -> torch.Tensor:
+    def greedy(decoder: Decoder, tokens: torch.Tensor) -> None:
         count = decoder.width - getattr(decoder, "start", decoder.width)
         if not count:
             decoder.start = decoder.width
             first_steps.append(len(tokens))
         if count == 2 and len(tokens) > rows:
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB.")
-        return step(decoder, tokens)
+        append(decoder, tokens)
 
-    monkeypatch.setattr(FusedDecoder, "step", greedy)
+    monkeypatch.setattr(Decoder, "append", greedy)
     return first_steps
 
 

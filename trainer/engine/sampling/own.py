@@ -15,9 +15,7 @@ from torch import Tensor
 
 from grpo_env.errors import DivergedError
 
-from ..cache import can_share_prompts
-from ..decoder import Decoder, FusedDecoder
-from ..fast.layers import is_supported
+from ..decoder import Decoder
 from ..policy import Policy
 from ..prefix_cache import Prefix
 from ..sharding import unsharded
@@ -50,7 +48,7 @@ def decode_stepwise(policy: Policy, request: SamplingRequest, on_group: OnGroupT
     lasts = torch.tensor(limits, device=policy.device).repeat_interleave(request.group_size) - 1
     completions = _Completions(policy, request, on_group)
     kept = request.take_prefixes()
-    decoder = decoder_for(policy)(policy, request.prompts, request.group_size, request.max_new_tokens, kept)
+    decoder = Decoder(policy, request.prompts, request.group_size, request.max_new_tokens, kept)
     rows = torch.arange(count, device=policy.device)  # of each row of the decoder: its completion
     alive = torch.ones_like(rows, dtype=torch.bool)
     unfinished = count
@@ -162,8 +160,3 @@ def _uniforms(request: SamplingRequest) -> Tensor:
         generator = torch.Generator().manual_seed(random.Random(seed).getrandbits(63))
         groups.append(torch.rand(request.max_new_tokens, request.group_size, 1, generator=generator))
     return torch.cat(groups, 1)
-
-
-def decoder_for(policy: Policy) -> type[Decoder]:
-    """The fastest decoder that supports a policy."""
-    return FusedDecoder if is_supported(policy.model) and can_share_prompts(policy) else Decoder

@@ -13,9 +13,8 @@ import torch
 from grpo_env.core import Example, Format, Message
 from grpo_env.errors import DivergedError, UsageError
 from grpo_env.trainer.engine.cache import decoding_cache
-from grpo_env.trainer.engine.decoder import Decoder, FusedDecoder
+from grpo_env.trainer.engine.decoder import Decoder
 from grpo_env.trainer.engine.policy import Policy, load_policy
-from grpo_env.trainer.engine.sampling import own
 from grpo_env.trainer.engine.sampling.sampler import Rollout, sample
 
 PROMPTS = [[40, 41, 42], [50], [60, 61, 62, 63, 64, 65], [70, 71]]
@@ -89,18 +88,16 @@ def test_log_probabilities_are_those_of_plain_forward_passes(policy: Policy, tem
         assert rollout.logps == pytest.approx(plain_logps(policy, rollout, temperature), abs=1e-5)
 
 
-@pytest.mark.parametrize("kind", [Decoder, FusedDecoder])
-def test_finished_rows_are_dropped_without_changing_the_others(
-    policy: Policy, monkeypatch: pytest.MonkeyPatch, kind: type[Decoder]
-) -> None:
+def test_finished_rows_are_dropped_without_changing_the_others(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
     # Every third token ends a completion here, so rows finish all the time.
     ending = replace(policy)
     ending.__dict__["end_ids"] = list(range(0, 280, 12))
-    results, computed, append = [], [], kind.append
-    monkeypatch.setattr(own, "decoder_for", lambda policy: kind)
-    monkeypatch.setattr(kind, "append", lambda self, tokens: computed[-1].append(len(tokens)) or append(self, tokens))
-    for threshold in (kind.drop_at, 2.0):
-        monkeypatch.setattr(kind, "drop_at", threshold)
+    results, computed, append = [], [], Decoder.append
+    monkeypatch.setattr(
+        Decoder, "append", lambda self, tokens: computed[-1].append(len(tokens)) or append(self, tokens)
+    )
+    for threshold in (Decoder.drop_at, 2.0):
+        monkeypatch.setattr(Decoder, "drop_at", threshold)
         computed.append([])
         results.append(sample(ending, PROMPTS, 6, max_new_tokens=40, temperature=1.0, seeds=list("3abc")))
     assert results[0] == results[1]
