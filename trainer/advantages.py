@@ -1,13 +1,10 @@
 """Advantages from rewards: how much better a completion, or one of its steps, is than its group.
 
 Every function takes the tensors of a step, ``ScoredGroups``, which says their shapes: B rows, the rows of a group
-adjacent, of at most S steps and T tokens. The settings say what is subtracted from a reward (``baseline``), and what
-the difference is divided by (``scale``, ``std``):
+adjacent, of at most S steps and T tokens. The mean of the group is subtracted from a reward, and equal rewards give
+exactly 0. The settings say what the difference is divided by:
 
-- ``baseline``: ``group``, the mean of the group; ``leave_one_out``, that of the *other* rows (Ahmadian et al. 2024,
-  RLOO); ``none``, nothing (Williams 1992). With the first two, equal rewards give exactly 0.
-- ``scale``: the standard deviation of the group, or of all raw rewards of the batch, as TRL's ``scale_rewards="batch"``
-  (REINFORCE++, Hu et al. 2025, normalizes the advantages of the batch instead); or nothing (Liu et al. 2025, Dr. GRPO).
+- ``scale``: the standard deviation of the group, or nothing (Liu et al. 2025, Dr. GRPO).
 - ``std``: ``sample`` divides by n - 1, as TRL and verl do; ``population`` by n. The paper does not say.
 
 Rows that are not ``scored`` do not enter a baseline or a scale, and their advantages are 0. Advantages are float64.
@@ -24,7 +21,7 @@ from torch import Tensor
 
 from grpo_env.equality import TOLERANCE
 
-from .config import AdvantageConfig, Baseline, Std, TrainConfig
+from .config import AdvantageConfig, TrainConfig
 from .custom import check_finite, tensor_of
 from .engine.policy import Policy
 from .scored_groups import ScoredGroups, ValuedStep, scored_groups
@@ -143,10 +140,9 @@ def return_advantages(groups: ScoredGroups, settings: AdvantageConfig) -> Tensor
     that have ended before. Steps that end on one token are one. In texts, the token after a step is part of it (see
     ``_ending_tokens``). Tokens after the last step count as one more step with the return 0.
 
-    If a step's end and its reward depend on no later token, the estimate is unbiased: with ``scale: none``, the
-    gradient is that of the expected sum of rewards under ``baseline: leave_one_out``, and (1 - 1/G) times it under
-    ``group``. Under ``sum`` every step has its own mean subtracted, which leaves the number of steps without a
-    gradient. ``scale`` divides by the deviation of all returns, those of ended rows included.
+    If a step's end and its reward depend on no later token, the gradient with ``scale: none`` is (1 - 1/G) times that
+    of the expected sum of rewards. Under ``sum`` every step has its own mean subtracted, which leaves the number of
+    steps without a gradient. ``scale`` divides by the deviation of all returns, those of ended rows included.
     """
     shape, mask = groups.sampled.shape, groups.step_mask & groups.scored[:, None]
     index = _ending_tokens(groups).where(mask, 0)
@@ -161,7 +157,7 @@ def return_advantages(groups: ScoredGroups, settings: AdvantageConfig) -> Tensor
     inside = torch.arange(pools.shape[2]) < most[:, None]  # (P, S): steps that a row of the group has
     present = groups.scored.view(-1, groups.group_size, 1) & inside[:, None]
     columns = pools.transpose(1, 2).reshape(-1, groups.group_size, 1)  # each step is a pool of its own
-    centered = center(columns, present.transpose(1, 2).reshape(columns.shape), settings.baseline)
+    centered = center(columns, present.transpose(1, 2).reshape(columns.shape))
     centered = centered.view(len(pools), -1, groups.group_size).transpose(1, 2)
     return (centered / divisor(pools, present, settings)).reshape(len(step), -1).gather(1, step)
 
@@ -192,31 +188,21 @@ def normalize(values: Tensor, mask: Tensor, group_size: int, settings: Advantage
     """
     pools = values.double().where(mask, 0.0).view(-1, group_size, values.shape[1])
     present = mask.view_as(pools)
-    return (center(pools, present, settings.baseline) / divisor(pools, present, settings)).view_as(values)
+    return (center(pools, present) / divisor(pools, present, settings)).view_as(values)
 
 
-def center(values: Tensor, present: Tensor, baseline: Baseline) -> Tensor:
-    """Pools less their baseline; 0 where they are not ``present`` and, with a baseline, in equal pools."""
-    if baseline == "none":
-        return values
-    mean = others = _mean(values, present)
-    if baseline == "leave_one_out":
-        count = present.sum((1, 2), keepdim=True) - present.sum(2, keepdim=True)
-        total = values.sum((1, 2), keepdim=True) - values.sum(2, keepdim=True)
-        others = (total / count.clamp(min=1)).where(count > 0, mean)
-    return (values - others).where(present & ~_equal(values, present), 0.0)
+def center(values: Tensor, present: Tensor) -> Tensor:
+    """Pools less their mean; 0 where they are not ``present``, and in equal pools."""
+    return (values - _mean(values, present)).where(present & ~_equal(values, present), 0.0)
 
 
 def divisor(values: Tensor, present: Tensor, settings: AdvantageConfig) -> Tensor:
     """What centered pools are divided by, (P, 1, 1) or a scalar; 1 instead of 0, where all of them are 0 already."""
     if settings.scale == "none":
         return torch.ones((), dtype=values.dtype)
-    if settings.scale == "batch":
-        divisor = _deviation(values[present], settings.std)
-    else:
-        count = present.sum((1, 2), keepdim=True)
-        square = (values - _mean(values, present)).where(present, 0.0).square().sum((1, 2), keepdim=True)
-        divisor = (square / (count - int(settings.std == "sample")).clamp(min=1)).sqrt()
+    count = present.sum((1, 2), keepdim=True)
+    square = (values - _mean(values, present)).where(present, 0.0).square().sum((1, 2), keepdim=True)
+    divisor = (square / (count - int(settings.std == "sample")).clamp(min=1)).sqrt()
     return divisor.where(divisor > 0, 1.0)
 
 
@@ -230,11 +216,6 @@ def differences(rewards: Tensor, baselines: Tensor) -> Tensor:
 def _mean(values: Tensor, present: Tensor) -> Tensor:
     """(P, 1, 1) means of the values that are present; the others are 0."""
     return values.sum((1, 2), keepdim=True) / present.sum((1, 2), keepdim=True).clamp(min=1)
-
-
-def _deviation(values: Tensor, std: Std) -> Tensor:
-    """The standard deviation of (N,) values; 0 if there are fewer than two."""
-    return values.std(correction=int(std == "sample")) if values.numel() > 1 else torch.zeros((), dtype=values.dtype)
 
 
 def _equal(values: Tensor, present: Tensor) -> Tensor:

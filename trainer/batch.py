@@ -16,7 +16,6 @@ from .engine.policy import Policy
 from .engine.sampling.sampler import Rollout
 from .engine.sharding import is_sharded
 from .rollout import rank_slice
-from .scored_groups import reward_of
 from .shared_types import ScoredRollout
 
 
@@ -101,7 +100,7 @@ def pack_batches(
     Mini-batch k of K takes every K-th group, from the k-th on. So it has the same groups on any number of processes,
     each of which has groups next to each other.
 
-    The loss leaves out rows without a reward (see ``reward_of``) and, under ``advantage.truncated: mask``, truncated
+    The loss leaves out rows without a reward and, under ``advantage.truncated: mask``, truncated
     rows. Rows whose advantages are all 0 count in the denominators but need no forward pass, unless a KL penalty, an
     entropy bonus or a loss of the user's own may give them a gradient.
 
@@ -112,7 +111,7 @@ def pack_batches(
         config: the settings.
         micro_batch_tokens: as in ``pack_rows``.
     """
-    counts = scored = torch.tensor([reward_of(row, config.advantage) is not None for row in rollouts])
+    counts = scored = torch.tensor([row.score.scored for row in rollouts])
     if config.advantage.truncated == "mask":
         counts = scored & torch.tensor([row.rollout.finish != "length" for row in rollouts])
     always = config.kl.coef > 0 or config.loss.entropy_coef != 0 or config.loss.function is not None

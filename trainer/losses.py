@@ -16,7 +16,7 @@ from torch import Tensor
 
 from grpo_env.errors import RunError
 
-from .config import Aggregation, ImportanceLevel, KLEstimator, LossConfig, Surrogate
+from .config import Aggregation, ImportanceLevel, LossConfig
 from .custom import check_finite, tensor_of
 
 MAX_LOG_RATIO = 20.0
@@ -57,11 +57,10 @@ LossFunction = Callable[[LossInputs], Tensor]
 
 
 def loss_function(settings: LossConfig) -> LossFunction:
-    """The function that ``loss.function`` names, checked, or the one of ``loss.surrogate``."""
+    """The function that ``loss.function`` names, checked, or ``ppo``."""
     if settings.own_function is not None:
         return partial(_own_loss, settings.own_function, f"loss.function={settings.function}")
-    surrogate = SURROGATES[settings.surrogate]
-    return lambda inputs: surrogate(inputs, settings)
+    return partial(ppo, settings=settings)
 
 
 def _own_loss(function: Callable[[LossInputs], Any], setting: str, inputs: LossInputs) -> Tensor:
@@ -88,26 +87,6 @@ def ppo(inputs: LossInputs, settings: LossConfig) -> Tensor:
     ratio = _ratio(inputs, settings)
     bounded = ratio.clamp(1 - settings.clip_low, 1 + settings.clip_high)
     return -torch.minimum(ratio * inputs.advantages, bounded * inputs.advantages)
-
-
-def cispo(inputs: LossInputs, settings: LossConfig) -> Tensor:
-    """-clip(r).detach() A logp, so clipped tokens keep a gradient (MiniMax-M1, Chen et al. 2025, equation 4)."""
-    bounded = _ratio(inputs, settings).clamp(1 - settings.clip_low, 1 + settings.clip_high)
-    return -bounded.detach() * inputs.advantages * inputs.logp
-
-
-def reinforce(inputs: LossInputs, settings: LossConfig) -> Tensor:
-    """-A logp, without a ratio (Williams 1992)."""
-    return -inputs.advantages * inputs.logp
-
-
-SURROGATES: dict[Surrogate, Callable[[LossInputs, LossConfig], Tensor]] = {
-    "ppo": ppo,
-    "cispo": cispo,
-    "reinforce": reinforce,
-}
-"""The losses by their names in ``loss.surrogate``. At ratio 1, the gradient of each is -A times the gradient of logp.
-"""
 
 
 def _ratio(inputs: LossInputs, settings: LossConfig) -> Tensor:
@@ -137,33 +116,25 @@ def tis_weight(old_logp: Tensor, sampler_logp: Tensor, cap: float) -> Tensor:
 
 
 def clipped(inputs: LossInputs, settings: LossConfig) -> Tensor:
-    """(B, T) True for clipped tokens: under ``ppo`` they have no gradient, under ``cispo`` a bounded one.
-
-    False for losses that do not clip, and under ``loss.function``.
-    """
-    if settings.function is not None or settings.surrogate not in ("ppo", "cispo"):
+    """(B, T) True for clipped tokens, which have no gradient; False under ``loss.function``."""
+    if settings.function is not None:
         return torch.zeros_like(inputs.mask)
     ratio, advantages = _ratio(inputs, settings), inputs.advantages
     above, below = ratio > 1 + settings.clip_high, ratio < 1 - settings.clip_low
-    if settings.surrogate == "cispo":
-        return above | below
     return (above & (advantages > 0)) | (below & (advantages < 0))
 
 
-def kl_penalty(logp: Tensor, ref_logp: Tensor, estimator: KLEstimator) -> Tensor:
-    """Per-token estimate of KL(policy || reference) for tokens sampled from the policy (Schulman 2020).
+def kl_penalty(logp: Tensor, ref_logp: Tensor) -> Tensor:
+    """Per-token estimate of KL(policy || reference) for tokens sampled from the policy (k3 of Schulman 2020).
 
-    With d = ref_logp - logp: k2 = d^2 / 2, biased; k3 = exp(d) - d - 1, unbiased and never negative: DeepSeekMath,
-    equation 4. As a loss (Tang and Munos 2025), k2 has the gradient of KL(policy || reference) on average, and k3 that
-    of KL(reference || policy); k3 times the token's importance ratio has that of KL(policy || reference), also for
-    tokens sampled from the policy of ``old_logp`` (DeepSeek-V3.2 2025, equation 7).
+    With d = ref_logp - logp: exp(d) - d - 1, unbiased and never negative: DeepSeekMath, equation 4. As a loss (Tang and
+    Munos 2025), it has the gradient of KL(reference || policy) on average; times the token's importance ratio, that of
+    KL(policy || reference), also for tokens sampled from the policy of ``old_logp`` (DeepSeek-V3.2 2025, equation 7).
 
-    In k3, d is at most ``MAX_LOG_RATIO`` in value, since exp(d) is infinite in float32 from 89 nats on; the gradient
-    there stays that of the bound, so the penalty still pulls back.
+    d is at most ``MAX_LOG_RATIO`` in value, since exp(d) is infinite in float32 from 89 nats on; the gradient there
+    stays that of the bound, so the penalty still pulls back.
     """
     d = ref_logp - logp
-    if estimator == "k2":
-        return d.square() / 2
     excess = (d.detach() - MAX_LOG_RATIO).clamp(min=0.0)
     return torch.expm1(d - excess) - d
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from .config import AdvantageConfig, TrainConfig
+from .config import TrainConfig
 from .engine.policy import Policy
 from .shared_types import ScoredRollout
 from .step_tokens import step_tokens
@@ -33,9 +33,8 @@ class ScoredGroups:
 
     Attributes:
         group_size: G; rows ``[p * G, (p + 1) * G)`` are one group.
-        rewards: (B,) the rewards or, under ``advantage.reward: correct``, 1 where the metric is 1 and else 0.
-        scored: (B,) bool, False where the reward is not known (unscored, or under ``advantage.reward: correct`` the
-            metric); such rows are not part of the loss.
+        rewards: (B,) the rewards.
+        scored: (B,) bool, False where the reward is not known; such rows are not part of the loss.
         metric: (B,) the task's metric.
         truncated: (B,) bool, True for completions that reached ``sampling.max_new_tokens``.
         episode: (B,) bool, True for episodes of an environment, whose steps end with turns.
@@ -77,11 +76,11 @@ def scored_groups(
     values: Sequence[Sequence[ValuedStep]] | None = None,
 ) -> ScoredGroups:
     """The tensors of scored rollouts; arguments as in ``token_advantages``."""
-    settings = config.advantage
-    rewards = [reward_of(row, settings) for row in rollouts]
+    rewards = [row.score.value for row in rollouts]
     names, parts, weights = _part_values(rollouts)
     if values is None:
-        with_steps = config.supervision != "outcome" or settings.function is not None  # to find their tokens takes time
+        # To find the tokens of steps takes time.
+        with_steps = config.supervision != "outcome" or config.advantage.function is not None
         values = [_rewarded_steps(policy, row) if with_steps else [] for row in rollouts]
         by_difference = False
     else:
@@ -109,13 +108,6 @@ def scored_groups(
 
 def _float64(values: Iterable[float]) -> Tensor:
     return torch.tensor(list(values), dtype=torch.float64)
-
-
-def reward_of(row: ScoredRollout, settings: AdvantageConfig) -> float | None:
-    """What the advantages compare: the reward, or whether the metric is 1; ``None`` if that is not known."""
-    if settings.reward == "correct":
-        return None if row.correct is None else float(row.correct >= 1)
-    return row.score.value
 
 
 def _part_values(rollouts: Sequence[ScoredRollout]) -> tuple[tuple[str, ...], Tensor, Tensor]:

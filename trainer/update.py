@@ -179,7 +179,7 @@ def micro_batch_loss(
     per_token = per_token - settings.entropy_coef * entropy
     kl = torch.zeros_like(per_token)
     if micro.ref_logp is not None:
-        kl = kl_penalty(logp, micro.ref_logp, config.kl.estimator)
+        kl = kl_penalty(logp, micro.ref_logp)
         penalty = kl
         if config.kl.bias_correction:
             penalty = importance_ratio(logp, micro.old_logp, mask, "token") * kl  # whatever the policy loss has

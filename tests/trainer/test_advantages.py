@@ -71,29 +71,17 @@ def test_binary_rewards(rewards: list[float], expected: list[float]) -> None:
     close(outcome(rewards, std="sample"), expected, 1e-5)
 
 
-@pytest.mark.parametrize("scale", ["group", "batch", "none"])
-@pytest.mark.parametrize("baseline", ["group", "leave_one_out"])
-def test_equal_rewards_give_exactly_zero(scale: str, baseline: str) -> None:
+@pytest.mark.parametrize("scale", ["group", "none"])
+def test_equal_rewards_give_exactly_zero(scale: str) -> None:
     # 0.1 three times has a mean that is not 0.1; 0.1 + 0.2 is not 0.3.
     rewards = [0.1, 0.1, 0.1, 0.1 + 0.2, 0.3, 0.3, 1.0, 0.0, 0.0]
-    advantages = outcome(rewards, 3, scale=scale, baseline=baseline)
+    advantages = outcome(rewards, 3, scale=scale)
     assert advantages[:6] == [0.0] * 6
     assert advantages[6] > 0
 
 
 def test_scale_none_is_dr_grpo() -> None:
     close(outcome([1, 0, 0, 0], scale="none"), [0.75, -0.25, -0.25, -0.25], 1e-12)
-
-
-def test_scale_batch_divides_by_the_std_of_raw_rewards() -> None:
-    rewards = [1.0, 0.0, 5.0, 3.0]
-    for std, oracle in (("sample", stdev), ("population", pstdev)):
-        spread = oracle(rewards)
-        close(outcome(rewards, 2, scale="batch", std=std), [v / spread for v in (0.5, -0.5, 1, -1)], 1e-12)
-
-
-def test_leave_one_out_is_rloo() -> None:
-    close(outcome([1, 0, 0.5], scale="none", baseline="leave_one_out"), [1 - 0.25, 0 - 0.75, 0.5 - 0.5], 1e-12)
 
 
 def test_groups_do_not_mix() -> None:
@@ -108,12 +96,12 @@ def test_unscored_rows_get_zero_and_do_not_move_the_baseline() -> None:
 
 
 def test_one_scored_row_has_nothing_to_compare_with() -> None:
-    for how in ({}, {"baseline": "leave_one_out", "scale": "none"}, {"scale": "batch"}):
+    for how in ({}, {"scale": "none"}):
         assert outcome([0.7, 9.0, 9.0], scored=[True, False, False], **how) == [0.0, 0.0, 0.0]
 
 
 def test_nothing_scored() -> None:
-    for scale in ("group", "batch", "none"):
+    for scale in ("group", "none"):
         assert outcome([math.nan, math.nan], scored=[False, False], scale=scale) == [0.0, 0.0]
 
 
@@ -171,12 +159,6 @@ def test_process_scale_none_only_centers() -> None:
     advantages = process([[(0, 1.0)], [(1, 0.0), (2, 0.5)]], 3, scale="none")
     close(advantages[0], [0.5, 0, 0], 1e-12)
     close(advantages[1], [-0.5 + 0.0, -0.5 + 0.0, 0.0], 1e-12)
-
-
-def test_process_leave_one_out_excludes_all_steps_of_the_row() -> None:
-    advantages = process([[(0, 1.0)], [(0, 0.2), (1, 0.4)]], 2, scale="none", baseline="leave_one_out")
-    close(advantages[0], [1.0 - 0.3, 0], 1e-6)
-    close(advantages[1], [0.2 - 1.0 + 0.4 - 1.0, 0.4 - 1.0], 1e-6)
 
 
 def test_process_two_steps_on_one_token_add_up() -> None:
@@ -261,14 +243,12 @@ def test_padding_with_average_steps_raises_the_sum_but_not_the_mean() -> None:
 
 
 # Steps of the first answer: 0.2, 0.9, so 1.1 and 0.9 are still to come; of the second: -0.1, 0.4, so 0.3 and 0.4.
-def test_returns_less_those_of_the_other_rows_at_the_same_step() -> None:
+def test_returns_less_their_mean_at_the_same_step() -> None:
     steps = [[(1, 0.2), (3, 0.9)], [(0, -0.1), (2, 0.4)]]
     how = {"step_credit": "return", "scale": "none", "turns": True}
-    first, second = process(steps, 5, baseline="leave_one_out", **how)
-    close(first, [0.8, 0.8, 0.5, 0.5, 0.0])
-    close(second, [-0.8, -0.5, -0.5, 0.0, 0.0])
-    close(process(steps, 5, **how)[0], [0.4, 0.4, 0.25, 0.25, 0.0])
-    close(process(steps, 5, baseline="none", **how)[1], [0.3, 0.4, 0.4, 0.0, 0.0])
+    first, second = process(steps, 5, **how)
+    close(first, [0.4, 0.4, 0.25, 0.25, 0.0])
+    close(second, [-0.4, -0.25, -0.25, 0.0, 0.0])
     # The four returns have mean 0.675 and squared deviations .180625, .050625, .140625, .075625: 0.4475 in all.
     close(process(steps, 5, step_credit="return", std="population", turns=True)[0][0], 0.4 / math.sqrt(0.4475 / 4))
 
@@ -277,16 +257,16 @@ def test_a_row_that_has_ended_returns_zero_at_later_steps() -> None:
     steps = [[(0, 1.0)], [(0, 0.0), (1, 1.0)], [(0, 5.0), (1, 5.0)]]
     scored = torch.tensor([True, True, False])
     how = {"step_credit": "return", "scale": "none", "scored": scored, "turns": True}
-    advantages = process(steps, 3, baseline="leave_one_out", **how)
-    assert advantages == [[0.0, -1.0, -1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
+    advantages = process(steps, 3, **how)
+    assert advantages == [[0.0, -0.5, -0.5], [0.0, 0.5, 0.0], [0.0, 0.0, 0.0]]
 
 
 def test_a_step_of_a_text_has_the_token_after_it() -> None:
     """Which may be a line break or the end token, both of which end it. The last token has none after it."""
     steps = [[(1, 0.2), (4, 0.9)], [(0, -0.1), (2, 0.4)]]
-    first, second = process(steps, 5, step_credit="return", scale="none", baseline="leave_one_out")
-    close(first, [0.8, 0.8, 0.8, 0.5, 0.5])
-    close(second, [-0.8, -0.8, -0.5, -0.5, 0.0])
+    first, second = process(steps, 5, step_credit="return", scale="none")
+    close(first, [0.4, 0.4, 0.4, 0.25, 0.25])
+    close(second, [-0.4, -0.4, -0.25, -0.25, 0.0])
 
 
 def test_steps_that_end_on_one_token_are_one_step() -> None:
@@ -301,7 +281,7 @@ def test_return_within_a_text_has_the_gradient_of_the_expected_rewards(longest: 
     """All pairs of texts of at most ``longest`` tokens, each a digit, a line break or the end token.
 
     A line is a step, worth 1 if it is "1" and .25 if it is longer. The whole text is worth ``outcome`` if it ends on a
-    digit and has not been cut off.
+    digit and has not been cut off. In pairs, the mean of the group leaves half of the gradient.
     """
     characters, end = "1\n", 2
     z = torch.tensor([0.3, -0.2, 0.4], dtype=torch.float64, requires_grad=True)
@@ -328,7 +308,7 @@ def test_return_within_a_text_has_the_gradient_of_the_expected_rewards(longest: 
     (expected,) = torch.autograd.grad((probabilities * rewards).sum(), z, retain_graph=True)
 
     settings = {"supervision": "process", "group_size": 2}
-    settings["advantage"] = {"step_credit": "return", "scale": "none", "baseline": "leave_one_out"}
+    settings["advantage"] = {"step_credit": "return", "scale": "none"}
     policy = SimpleNamespace(decode=lambda ids: "".join(characters[token] for token in ids))
     pairs = list(itertools.product(range(len(texts)), repeat=2))
     rows = [scored[index] for pair in pairs for index in pair]
@@ -340,15 +320,16 @@ def test_return_within_a_text_has_the_gradient_of_the_expected_rewards(longest: 
             loss = (
                 loss + probabilities[list(pair)].prod().detach() * (advantages[row, : len(ids)] * logp[ids]).sum() / 2
             )
-    torch.testing.assert_close(torch.autograd.grad(loss, z)[0], expected, rtol=0, atol=1e-6)
+    torch.testing.assert_close(torch.autograd.grad(loss, z)[0], expected / 2, rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize(("credit", "share"), [("return", 1.0), ("sum", 0.0)])
+@pytest.mark.parametrize(("credit", "share"), [("return", 7 / 8), ("sum", 0.0)])
 def test_the_gradient_of_going_on(credit: str, share: float) -> None:
     """Rows go on with probability q after their first step, for six steps at most; a step is worth 1 with p, else 0.
 
     So E[sum of rewards] = p (1 + q + ... + q^5). In the logit of q, of which dq = q (1 - q), its derivative is
-    p (1 - q) (q + 2 q^2 + ... + 5 q^5). DeepSeekMath's sum of normalized step rewards has none.
+    p (1 - q) (q + 2 q^2 + ... + 5 q^5), of which the mean of a group of 8 leaves 7/8. DeepSeekMath's sum of normalized
+    step rewards has none.
     """
     p, q, groups, size, most = 0.3, 0.6, 3000, 8, 6
     rows, generator = groups * size, torch.Generator().manual_seed(0)
@@ -357,7 +338,7 @@ def test_the_gradient_of_going_on(credit: str, share: float) -> None:
     mask = torch.arange(most) < steps[:, None]
     rewards = (torch.rand(rows, most, generator=generator) < p).float()
     tokens = torch.arange(most).expand(rows, most)
-    how = {"step_credit": credit, "scale": "none", "baseline": "leave_one_out" if credit == "return" else "group"}
+    how = {"step_credit": credit, "scale": "none"}
     fields = {"step_rewards": rewards, "step_tokens": tokens, "step_mask": mask}
     fields["episode"] = torch.ones(rows, dtype=torch.bool)
     all_rows = groups_of(torch.zeros(rows), size, length=most + 1, **fields)

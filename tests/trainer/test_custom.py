@@ -43,11 +43,12 @@ def weights(model: Path) -> dict[str, torch.Tensor]:
 def test_an_own_loss_trains_as_the_built_in_one_that_it_writes_out(tmp_path: Path, make_task) -> None:
     source = """
 def f(inputs):
-    return -(inputs.logp - inputs.old_logp).exp().clamp(max=5).detach() * inputs.advantages * inputs.logp
+    ratio = (inputs.logp - inputs.old_logp).exp()
+    return -(ratio * inputs.advantages).minimum(ratio.clamp(0.7, 1.1) * inputs.advantages)
 """
     (tmp_path / "own.py").write_text(source)
     own = {"loss.function": str(tmp_path / "own.py:f")}
-    built_in = {"loss.surrogate": "cispo", "loss.clip_low": 1.0, "loss.clip_high": 4.0}
+    built_in = {"loss.clip_low": 0.3, "loss.clip_high": 0.1}
     trained = []
     for name, settings in (("own", own), ("built-in", built_in)):
         task = make_task({"test_ascii": {"weight": 1.0}}, **FEW, **settings)
@@ -67,6 +68,23 @@ def test_the_loss_of_the_page_by_hand(page_folder: Path) -> None:
     assert loss.tolist()[0] == pytest.approx([-2.48984, 2.83187, -2.0, 2 / 1.05], abs=1e-5)
     (gradient,) = torch.autograd.grad(loss.sum(), logp)
     assert gradient[0, 2:].tolist() == pytest.approx([-1.0, 1.0])  # at ratio 1 that of every other loss
+
+
+def test_cispo_of_the_page_by_hand(page_folder: Path) -> None:
+    """MiniMax-M1, equation 4: the weight of grad logp is the ratio, at most 5, times the advantage."""
+    config = TrainConfig.from_mapping(with_located_code({"loss.function": "my_loss.py:cispo"}, page_folder))
+    logp = torch.tensor([[0.5, 2.0, 9.0, 9.0]]).log().requires_grad_()
+    advantages, zeros = torch.tensor([[1.0, -2.0, 1.0, -1.0]]), torch.zeros(1, 4)
+    inputs = LossInputs(logp, zeros, zeros, None, advantages, torch.ones(1, 4, dtype=torch.bool), zeros)
+    (gradient,) = torch.autograd.grad(loss_function(config.loss)(inputs).sum(), logp)
+    assert gradient.tolist()[0] == pytest.approx([-0.5, 4.0, -5.0, 5.0])
+
+
+def test_online_rft_of_the_page(page_folder: Path) -> None:
+    """DeepSeekMath, equation 11: 1 for correct completions; graded is wrong."""
+    own = with_located_code({"advantage.function": "my_advantages.py:online_rft", "group_size": 4}, page_folder)
+    advantages = advantage_function(TrainConfig.from_mapping(own))(groups_of([1.0, 1.0, 0.0, 0.5], 4))
+    assert advantages.tolist() == [1.0, 1.0, 0.0, 0.0]
 
 
 def test_the_advantages_of_the_page_by_hand(page_folder: Path) -> None:

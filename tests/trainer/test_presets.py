@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import torch
 
@@ -11,7 +9,6 @@ from grpo_env.core import Example, Score
 from grpo_env.trainer.advantages import token_advantages
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.sampling.sampler import Rollout
-from grpo_env.trainer.loop import train
 from grpo_env.trainer.losses import LossInputs, aggregate, denominators, loss_function
 from grpo_env.trainer.run.start_lines import settings_text
 from grpo_env.trainer.shared_types import ScoredRollout
@@ -52,26 +49,11 @@ def spread(values: list[float], divisors: list[float]) -> list[list[float]]:
     ]
 
 
-def test_reinforce_with_and_without_a_baseline() -> None:
-    """Williams 1992, as the page writes it: settings on top of a preset that has neither deviation nor length."""
-    correct, reinforce = [1.0, 1.0, 1.0, 0.0], {"loss.surrogate": "reinforce"}
-    assert coefficients("dr_grpo", correct, **reinforce) == spread([0.25, 0.25, 0.25, -0.75], [32] * 4)
-    without = {**reinforce, "advantage.baseline": "none"}
-    assert coefficients("dr_grpo", correct, **without) == spread([1.25, 1.25, 1.25, 0.25], [32] * 4)
-    assert coefficients("dr_grpo", [1.0] * 4, **without) == spread([1.25] * 4, [32] * 4)
-
-
-def test_online_rft() -> None:
-    """Equation 11: 1 / |o| for the tokens of correct completions, averaged over all completions; graded is wrong."""
-    assert coefficients("online_rft", [1.0, 1.0, 0.0, 0.5]) == spread([1, 1, 0, 0], [4 * length for length in LENGTHS])
-
-
-def test_a_run(make_task, tmp_path: Path) -> None:
-    settings = {"steps": 1, "eval.every": 0, "eval.examples": 1, "eval.samples": 0}
-    result = train(
-        make_task({"test_vowels": {"weight": 1.0}}, preset="online_rft", **settings), run_dir=tmp_path / "run"
-    )
-    assert (result.run_dir / "model").is_dir()
+def test_grpo_and_dr_grpo() -> None:
+    """Rewards 1.25, 1.25, 1.25, .25 have mean 1 and variance 1/4 over n - 1: equations 3 and 21 of DeepSeekMath."""
+    correct, centered = [1.0, 1.0, 1.0, 0.0], [0.25, 0.25, 0.25, -0.75]
+    assert coefficients("dr_grpo", correct) == spread(centered, [32] * 4)
+    assert coefficients("grpo", correct) == spread(centered, [0.5 * 4 * length for length in LENGTHS])
 
 
 @pytest.mark.parametrize(

@@ -3,15 +3,12 @@
 from .algorithm import (
     AdvantageConfig,
     Aggregation,
-    Baseline,
     ImportanceLevel,
-    KLEstimator,
     LossConfig,
     OptimizerConfig,
     Scale,
     Std,
     StepCredit,
-    Surrogate,
 )
 from .effects import check_effects
 from .reward_model import RewardModelConfig
@@ -24,9 +21,7 @@ __all__ = [
     "GROUPS",
     "AdvantageConfig",
     "Aggregation",
-    "Baseline",
     "ImportanceLevel",
-    "KLEstimator",
     "LossConfig",
     "OptimizerConfig",
     "RewardModelConfig",
@@ -35,7 +30,6 @@ __all__ = [
     "Std",
     "StepCredit",
     "StepValuesConfig",
-    "Surrogate",
     "TrainConfig",
     "check_effects",
     "engine_here",

@@ -11,14 +11,11 @@ from pydantic import Field, model_validator
 
 from .settings import Settings, load
 
-Scale = Literal["group", "batch", "none"]
-Baseline = Literal["group", "leave_one_out", "none"]
+Scale = Literal["group", "none"]
 Std = Literal["sample", "population"]
 StepCredit = Literal["sum", "mean", "return"]
 Aggregation = Literal["token", "sequence", "constant"]
-Surrogate = Literal["ppo", "cispo", "reinforce"]
 ImportanceLevel = Literal["token", "sequence"]
-KLEstimator = Literal["k2", "k3"]
 
 BETA1 = 0.9
 """Decay rate of the first moment."""
@@ -32,12 +29,8 @@ class AdvantageConfig(Settings):
     function: str | None = None
     """A function of your own that computes the advantages: ``FILE.py:function`` or ``module:function``; null: by the
     settings below."""
-    reward: Literal["total", "correct"] = "total"
-    """What is compared: the reward, or whether the metric is 1 (1 or 0)."""
-    baseline: Baseline = "group"
-    """Subtracted from a reward: the mean of its group, that of the group's other completions (RLOO), or nothing."""
     scale: Scale = "group"
-    """Divide advantages by the standard deviation of the group, by that of the batch's raw rewards, or not at all."""
+    """Divide advantages by the standard deviation of the group, or not at all (Dr. GRPO)."""
     std: Std = "sample"
     """Standard deviation over n - 1 (``sample``) or n (``population``)."""
     step_credit: StepCredit | None = None
@@ -52,15 +45,6 @@ class AdvantageConfig(Settings):
         """What ``function`` names, loaded once. Raises ``UsageError``."""
         return load(self.function, "advantage.function")
 
-    @model_validator(mode="after")
-    def _scale_without_baseline(self) -> Self:
-        if self.baseline == "none" and self.scale == "group":
-            raise ValueError(
-                "advantage.baseline=none needs advantage.scale=none or batch, because completions of equal rewards "
-                "have advantages too, and advantage.scale=group compares within the group"
-            )
-        return self
-
 
 class LossConfig(Settings):
     """The policy loss; see ``losses.py`` for the equations."""
@@ -68,10 +52,8 @@ class LossConfig(Settings):
     aggregation: Aggregation = "token"
     """Mean over all tokens, mean of each completion's mean, or sum divided by completions x ``max_new_tokens``."""
     function: str | None = None
-    """A function of your own that computes the loss per token, in place of ``surrogate``: ``FILE.py:function`` or
+    """A function of your own that computes the loss per token, in place of the clipped ratio: ``FILE.py:function`` or
     ``module:function``."""
-    surrogate: Surrogate = "ppo"
-    """``ppo`` clips the ratio, ``cispo`` clips the weight of each token's gradient, ``reinforce`` has no ratio."""
     importance_level: ImportanceLevel = "token"
     """Importance ratio of each token, or the geometric mean over its completion (GSPO)."""
     clip_low: float = Field(default=0.2, ge=0, le=1)
@@ -91,11 +73,8 @@ class LossConfig(Settings):
 
     @model_validator(mode="after")
     def _one_loss(self) -> Self:
-        if self.function is not None and (self.surrogate != "ppo" or self.importance_level != "token"):
-            other = "surrogate" if self.surrogate != "ppo" else "importance_level"
-            raise ValueError(f"loss.function replaces loss.{other}={getattr(self, other)}; leave one of them out")
-        if self.surrogate == "reinforce" and self.importance_level != "token":
-            raise ValueError("loss.surrogate=reinforce has no ratio; leave out loss.importance_level")
+        if self.function is not None and self.importance_level != "token":
+            raise ValueError(f"loss.function replaces loss.importance_level={self.importance_level}; leave one out")
         return self
 
 
@@ -104,11 +83,9 @@ class KLConfig(Settings):
 
     coef: float = Field(default=0.0, ge=0)
     """Weight of the penalty; at 0 no reference model is kept."""
-    estimator: KLEstimator = "k3"
-    """k2 or k3 (see ``losses.kl_penalty``)."""
     bias_correction: bool = False
-    """Multiply ``k3`` by the token's importance ratio, so that its gradient is that of the divergence, in further
-    updates on the samples too; ``k2`` excludes it."""
+    """Multiply the penalty by the token's importance ratio, so that its gradient is that of the divergence, in further
+    updates on the samples too."""
     reference_sync_every: int = Field(default=0, ge=0)
     """Replace the reference model with the current model every so many steps (iterative GRPO); 0: never."""
 
@@ -116,15 +93,6 @@ class KLConfig(Settings):
     def _sync_needs_reference(self) -> Self:
         if self.reference_sync_every and not self.coef:
             raise ValueError("kl.reference_sync_every requires a reference model; set kl.coef above 0")
-        return self
-
-    @model_validator(mode="after")
-    def _correction_is_of_k3(self) -> Self:
-        if self.estimator == "k2" and self.bias_correction:
-            raise ValueError(
-                "kl.estimator=k2 has the gradient of the divergence without kl.bias_correction, and not with it; set "
-                "kl.bias_correction=false, or kl.estimator=k3"
-            )
         return self
 
 

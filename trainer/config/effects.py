@@ -17,10 +17,7 @@ _EVALUATED: Condition = (lambda config: config.eval.every > 0, "eval.every above
 _SCHEDULE: Condition = (lambda config: config.curriculum.mode == "schedule", "curriculum.mode=schedule")
 _VALUES: Condition = (lambda config: config.step_values.rollouts > 0, "step_values.rollouts above 0")
 _TRAINED: Condition = (lambda config: config.reward_model.every > 0, "reward_model.every above 0")
-_CLIPPED: Condition = (
-    lambda config: config.loss.surrogate in ("ppo", "cispo") and config.loss.function is None,
-    "loss.surrogate=ppo or cispo",
-)
+_CLIPPED: Condition = (lambda config: config.loss.function is None, "the built-in loss (loss.function replaces it)")
 
 NEEDS: dict[str, Condition] = {
     "advantage.step_credit": (lambda config: config.supervision != "outcome", "supervision=process or both"),
@@ -32,7 +29,6 @@ NEEDS: dict[str, Condition] = {
     "eval.patience": _EVALUATED,
     "eval.stop_at": _EVALUATED,
     "kl.bias_correction": _PENALTY,
-    "kl.estimator": _PENALTY,
     "lora.alpha": _ADAPTER,
     "lora.quantize": _ADAPTER,
     "lora.target_modules": _ADAPTER,

@@ -44,8 +44,7 @@ HINTS: dict[str, str] = {
     "clip_ratio": _called("loss.clip_low", "loss.clip_high"),
     "clip_ratio_low": _called("loss.clip_low"),
     **dict.fromkeys(("epsilon_high", "clip_ratio_high"), _called("loss.clip_high")),
-    "loss_type": _called("loss.aggregation", "loss.surrogate"),
-    "loss_agg_mode": _called("loss.aggregation"),
+    **dict.fromkeys(("loss_type", "loss_agg_mode"), _called("loss.aggregation")),
     "importance_sampling_level": _called("loss.importance_level"),
     "entropy_coeff": _called("loss.entropy_coef"),
     **dict.fromkeys(
@@ -59,8 +58,7 @@ HINTS: dict[str, str] = {
         _called("loss.tis_cap"),
     ),
     "ref_model_sync_steps": _called("kl.reference_sync_every"),
-    "scale_rewards": _called("advantage.scale"),
-    **dict.fromkeys(("adv_estimator", "advantage_estimator"), _called("advantage.baseline", "advantage.scale")),
+    **dict.fromkeys(("scale_rewards", "adv_estimator", "advantage_estimator"), _called("advantage.scale")),
     "mask_truncated_completions": _called("advantage.truncated"),
     # Steps and batches.
     **dict.fromkeys(("mu", "μ", "num_iterations", "ppo_epochs"), _called("optimizer.updates_per_step")),

@@ -39,31 +39,5 @@ PRESETS: dict[str, dict[str, Any]] = {
         "loss.clip_high": 4e-4,
         "kl.coef": 0.0,
     },
-    # Chen et al. 2025, MiniMax-M1, equation 4: no lower bound. Its upper one is unpublished; a ratio of 5 is the value
-    # of Khatri et al. 2025, "The art of scaling reinforcement learning compute for LLMs".
-    "cispo": {
-        "advantage.scale": "group",
-        "loss.aggregation": "token",
-        "loss.surrogate": "cispo",
-        "loss.clip_low": 1.0,
-        "loss.clip_high": 4.0,
-        "kl.coef": 0.0,
-    },
-    # Ahmadian et al. 2024, "Back to basics": REINFORCE with a leave-one-out baseline, a sum over tokens.
-    "rloo": {
-        "advantage.scale": "none",
-        "advantage.baseline": "leave_one_out",
-        "loss.aggregation": "constant",
-        "kl.coef": 0.0,
-    },
-    # Shao et al. 2024, DeepSeekMath, equations 10 and 11: log-likelihood of the policy's own correct completions.
-    "online_rft": {
-        "advantage.reward": "correct",
-        "advantage.baseline": "none",
-        "advantage.scale": "none",
-        "loss.aggregation": "sequence",
-        "loss.surrogate": "reinforce",
-        "kl.coef": 0.0,
-    },
 }
 """Explicit settings take precedence over a preset, a preset over the defaults."""

@@ -46,7 +46,7 @@ class TrainConfig(Settings):
     """G: completions per prompt, compared with each other."""
     supervision: Literal["outcome", "process", "both"] = "outcome"
     """Compute advantages from the reward of the whole completion, from those of its steps, or from both."""
-    preset: Literal["grpo", "dr_grpo", "dapo", "gspo", "cispo", "rloo", "online_rft"] | None = None
+    preset: Literal["grpo", "dr_grpo", "dapo", "gspo"] | None = None
     """A named set of settings (see ``presets.py``); explicit settings take precedence."""
     max_unscored_fraction: float = Field(default=0.1, ge=0, le=1)
     """Stop the run when more than this fraction of a step's completions cannot be scored."""
@@ -98,12 +98,6 @@ class TrainConfig(Settings):
                 f"prompts_per_step={self.prompts_per_step} cannot be divided into optimizer.mini_batches="
                 f"{self.optimizer.mini_batches} with the same number of groups"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _correctness_is_of_outcomes(self) -> Self:
-        if self.advantage.reward == "correct" and self.supervision != "outcome":
-            raise ValueError(f"advantage.reward=correct needs supervision=outcome, not {self.supervision}")
         return self
 
     def in_steps(self, examples: int, report: Callable[[str], None]) -> Self:

@@ -18,7 +18,7 @@ from ..config import StepValuesConfig, TrainConfig
 from ..engine.policy import Policy
 from ..engine.sampling.sampler import Rollout
 from ..rollout import sample_from, score_rollouts
-from ..scored_groups import ValuedStep, reward_of
+from ..scored_groups import ValuedStep
 from ..shared_types import Prompt, ScoredRollout, Start
 from ..step_tokens import completion_ends
 
@@ -65,7 +65,7 @@ def step_values(
     if not settings.rollouts:
         return None
     began, by_name = time.perf_counter(), {task.name: task for task in tasks}
-    rewards = [reward_of(row, config.advantage) for row in rollouts]
+    rewards = [row.score.value for row in rollouts]
     size = config.group_size
     groups = [range(start, start + size) for start in range(0, len(rollouts), size)]
     prefixes: list[_Prefixes] = [{} for _ in groups]
@@ -137,8 +137,7 @@ def _continue(
         version=step,
     )
     for prefix, rows in zip(prefixes, continued, strict=True):
-        rewards = [reward_of(row, config.advantage) for row in rows]
-        prefix.rewards = [reward for reward in rewards if reward is not None]
+        prefix.rewards = [row.score.value for row in rows if row.score.value is not None]
     pairs = zip(prefixes, continued, strict=True)
     return sum(_rest(row, prefix.length) for prefix, rows in pairs for row in rows)
 

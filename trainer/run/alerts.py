@@ -140,7 +140,7 @@ def kl_explosion(rows: Sequence[Row]) -> Alert | None:
         return None
     return (
         f"the KL divergence to the reference model rose from {before:.2g} to {now:.2g} nats per token",
-        "Try a lower optimizer.learning_rate or a higher kl.coef; single tokens dominate kl.estimator=k2 less than k3",
+        "Try a lower optimizer.learning_rate or a higher kl.coef",
     )
 
 

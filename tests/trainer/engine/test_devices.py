@@ -42,7 +42,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "loss.entropy_coef": 0.01,
         "advantage.truncated": "mask",
     },
-    "cispo": {"loss.surrogate": "cispo", "kl.coef": 0.1, "kl.bias_correction": True, "engine.micro_batch_tokens": 64},
+    "ratio of the penalty": {"kl.coef": 0.1, "kl.bias_correction": True, "engine.micro_batch_tokens": 64},
 }
 
 

@@ -38,7 +38,7 @@ torch.set_num_threads(1)
 def run(folder, **changes):
     task = load_task("arithmetic", {"dataset.limit": {"train": 100, "eval": 10}})
     settings = dict(steps=3, prompts_per_step=4, group_size=4, supervision="both", kl={"coef": 0.1},
-                    eval={"every": 0, "examples": 1}, checkpoint={"every": 1, "keep": 3}, advantage={"scale": "batch"},
+                    eval={"every": 0, "examples": 1}, checkpoint={"every": 1, "keep": 3}, advantage={"scale": "none"},
                     optimizer={"updates_per_step": 2, "mini_batches": 2},
                     dynamic_sampling={"part": "accuracy"},
                     engine={"micro_batch_tokens": 300, "device": "cpu"})

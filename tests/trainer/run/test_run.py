@@ -627,7 +627,7 @@ def test_memory_settings_do_not_change_the_gradient(plain_run: Path, make_task, 
 
 
 def test_settings_win_over_presets_and_presets_over_the_task(make_task, tmp_path: Path) -> None:
-    task = make_task(steps=0, advantage={"scale": "batch"}, loss={"clip_low": 0.1})
+    task = make_task(steps=0, advantage={"scale": "group"}, loss={"clip_low": 0.1})
     run = train(task, run_dir=tmp_path / "run", preset="dr_grpo", loss={"clip_high": 0.5}).run_dir
     config = yaml.safe_load((run / "config.yaml").read_text())
     assert (config["advantage"]["scale"], config["loss"]["clip_low"], config["loss"]["clip_high"]) == ("none", 0.2, 0.5)
