@@ -62,7 +62,7 @@ def test_a_run_trains_on_all_tasks_and_reports_metrics_by_task(mixed, tmp_path: 
 
 def test_a_resumed_mixture_reaches_the_same_weights(mixed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The run folder holds the tasks in full: their files are gone."""
-    file = mixed(curriculum={"mode": "pass_rate"})
+    file = mixed()
     train(str(file), run_dir=tmp_path / "whole")
     monkeypatch.setattr("grpo_env.trainer.loop.check_unscored", stop_at(2))
     with pytest.raises(RunError, match="stopped"):
@@ -75,8 +75,6 @@ def test_a_resumed_mixture_reaches_the_same_weights(mixed, tmp_path: Path, monke
         torch.load(tmp_path / name / "checkpoints/step-000003/state.pt", weights_only=True)
         for name in ("whole", "parted")
     ]
-    assert states[0]["rates"] == states[1]["rates"]
-    assert any(states[0]["rates"])
     assert all(states[0]["weights"][name].equal(weight) for name, weight in states[1]["weights"].items())
 
 

@@ -1,23 +1,19 @@
-"""Which examples a step takes: by difficulty or pass rate, and always the same ones for the same step."""
+"""Which examples a step takes: by difficulty, and always the same ones for the same step."""
 
 from __future__ import annotations
 
-from collections import Counter
 from types import SimpleNamespace
 
 import pytest
 
-from grpo_env.core import Example, Format, Score
+from grpo_env.core import Example, Format
 from grpo_env.errors import UsageError
 from grpo_env.trainer.config import TrainConfig
-from grpo_env.trainer.engine.sampling.sampler import Rollout
-from grpo_env.trainer.extensions.prompt_sampler import MIN_WEIGHT, PromptSampler
-from grpo_env.trainer.shared_types import ScoredRollout
+from grpo_env.trainer.extensions.prompt_sampler import PromptSampler
 
 from .shortcuts import with_settings
 
-SCHEDULE = TrainConfig(curriculum={"mode": "schedule", "difficulty": "level", "steps": 10})
-RATE = TrainConfig(curriculum={"mode": "pass_rate"})
+SCHEDULE = TrainConfig(curriculum={"difficulty": "level", "steps": 10})
 
 
 def pool(config: TrainConfig, levels: list[object]) -> PromptSampler:
@@ -52,7 +48,7 @@ def test_difficulty_may_be_a_template() -> None:
 
 
 def test_a_step_has_no_example_twice_while_there_are_enough() -> None:
-    for config in (SCHEDULE, RATE, TrainConfig()):
+    for config in (SCHEDULE, TrainConfig()):
         assert len({example.id for example in pool(config, list(range(8))).take(8, 10, "0")}) == 8
         assert len(pool(config, [1, 2]).take(5, 0, "0")) == 5
 
@@ -63,40 +59,8 @@ def test_a_difficulty_that_is_not_a_number_is_an_error(level: object) -> None:
         pool(SCHEDULE, [1, level])
 
 
-def scored_group(id: str, *accuracies: float | None, task: str = "t") -> list[ScoredRollout]:
-    rollout = Rollout([1], [2], "a", "stop", [0.0])
-    return [ScoredRollout(Example(id), rollout, Score(0.0), value, task) for value in accuracies]
-
-
-def test_examples_with_a_high_pass_rate_are_rare() -> None:
-    sampler = pool(RATE, [None] * 4)
-    sampler.update_rates([*scored_group("0", 1.0, 1.0), *scored_group("1", 1.0, 0.0), *scored_group("2", 0.0, None)])
-    assert sampler.rates == {"0": 1.0, "1": 0.5, "2": 0.0}
-    drawn = Counter(example.id for step in range(4000) for example in sampler.take(1, step, "0"))
-    weights = {"0": MIN_WEIGHT, "1": 0.5, "2": 1.0, "3": 1.0}  # an example that was not sampled counts as wrong
-    for id, weight in weights.items():
-        assert drawn[id] / 4000 == pytest.approx(weight / sum(weights.values()), abs=0.03)
-
-
-def test_pass_rates_ignore_other_tasks_and_other_curricula() -> None:
-    sampler = pool(RATE, [None] * 2)
-    sampler.update_rates(scored_group("0", 1.0, task="other"))
-    sampler.update_rates(scored_group("1", None))
-    assert sampler.rates == {}
-    plain = pool(TrainConfig(), [None] * 2)
-    plain.update_rates(scored_group("0", 1.0))
-    assert plain.rates == {}
-
-
-def test_the_pass_rate_is_that_of_the_last_group() -> None:
-    sampler = pool(RATE, [None] * 2)
-    sampler.update_rates(scored_group("0", 1.0))
-    sampler.update_rates(scored_group("0", 0.0, 0.5))
-    assert sampler.rates == {"0": 0.25}
-
-
 def test_the_same_step_takes_the_same_examples() -> None:
-    for config in (SCHEDULE, RATE, TrainConfig()):
+    for config in (SCHEDULE, TrainConfig()):
         sampler, same_sampler = (pool(config, list(range(30))) for _ in range(2))
         assert sampler.take(6, 7, "3") == same_sampler.take(6, 7, "3")
         assert sampler.take(6, 7, "3") != sampler.take(6, 8, "3")

@@ -11,6 +11,7 @@ from grpo_env.errors import UsageError
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.sampling.sampler import Rollout
+from grpo_env.trainer.extensions import dynamic_sampling
 from grpo_env.trainer.extensions.dynamic_sampling import GroupSelection
 from grpo_env.trainer.extensions.prompt_sampler import PromptSampler, sample_prompts
 from grpo_env.trainer.loop import train
@@ -24,7 +25,7 @@ CONFIG = TrainConfig(
     prompts_per_step=3,
     group_size=8,
     sampling={"max_new_tokens": 6},
-    dynamic_sampling={"part": "test_informative", "max_rounds": 4},
+    dynamic_sampling={"part": "test_informative"},
 )
 
 
@@ -94,14 +95,15 @@ def test_a_step_is_the_same_whenever_it_runs(fill) -> None:
 
 
 @pytest.mark.parametrize("rounds", [0, 1])
-def test_rounds_are_bounded(fill, rounds: int) -> None:
-    sampled = [len(fill(step, dynamic_sampling={"max_rounds": rounds})[1]) for step in range(4)]
+def test_rounds_are_bounded(fill, rounds: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dynamic_sampling, "MAX_ROUNDS", rounds)
+    sampled = [len(fill(step)[1]) for step in range(4)]
     assert 24 * rounds < max(sampled) <= 24 * (1 + rounds)
 
 
 def test_without_informative_groups_the_first_groups_fill_the_batch(fill) -> None:
-    batch, sampled = fill(every=0, dynamic_sampling={"max_rounds": 2})
-    assert len(sampled) == 3 * len(batch)
+    batch, sampled = fill(every=0)
+    assert len(sampled) == 4 * len(batch)
     assert batch == sampled[:24]
 
 

@@ -70,22 +70,18 @@ class DynamicSamplingConfig(Settings):
 
     part: str | None = None
     """Replace groups whose completions all have the same value of this part of the reward; null: off."""
-    max_rounds: int = Field(default=3, ge=0)
-    """Maximum number of times a step samples further prompts."""
 
 
 class CurriculumConfig(Settings):
-    """The order of the training examples."""
+    """Easy training examples first."""
 
-    mode: Literal["schedule", "pass_rate"] | None = None
-    """``schedule``: easy examples first; ``pass_rate``: prefer examples often failed; null: shuffle every epoch."""
+    steps: int = Field(default=0, ge=0)
+    """Steps until all examples are available; at the first step, the easiest fifth is. 0: all are, from the start."""
     difficulty: str | None = None
-    """Under ``schedule``: column, path or template of a number, larger for harder; null: data in order."""
-    steps: int = Field(default=50, ge=0)
-    """Under ``schedule``: steps until all examples are available; at the first step, the easiest fifth is."""
+    """Column, path or template of a number, larger for harder; null: the data are in order."""
 
     @model_validator(mode="after")
-    def _difficulty_needs_schedule(self) -> Self:
-        if self.difficulty is not None and self.mode != "schedule":
-            raise ValueError("curriculum.difficulty requires curriculum.mode=schedule")
+    def _difficulty_needs_steps(self) -> Self:
+        if self.difficulty is not None and not self.steps:
+            raise ValueError("curriculum.difficulty requires curriculum.steps above 0")
         return self

@@ -10,12 +10,15 @@ from grpo_env.equality import all_equal
 from ..config import TrainConfig
 from ..shared_types import ScoredRollout
 
+MAX_ROUNDS = 3
+"""How often a step samples further prompts at most."""
+
 
 class GroupSelection:
     """Collects the ``prompts_per_step`` groups of a step over one or more rounds of sampling.
 
     Without ``dynamic_sampling.part`` there is one round. With it, groups whose completions all have the same value of
-    that part are replaced by groups of further prompts, in at most ``max_rounds`` more rounds. If there are still too
+    that part are replaced by groups of further prompts, in at most ``MAX_ROUNDS`` more rounds. If there are still too
     few informative groups, the first uniform ones fill the batch.
     """
 
@@ -28,7 +31,7 @@ class GroupSelection:
     @property
     def missing(self) -> int:
         """Number of prompts of the next round; 0: there is no next round."""
-        rounds = 1 + (self._config.dynamic_sampling.max_rounds if self._config.dynamic_sampling.part else 0)
+        rounds = 1 + (MAX_ROUNDS if self._config.dynamic_sampling.part else 0)
         if self.round == rounds:
             return 0
         return max(0, self._config.prompts_per_step - len(self._informative))

@@ -1,4 +1,4 @@
-"""Which prompts a step takes: their tasks and their order (shuffled every epoch, easy first, or by pass rate)."""
+"""Which prompts a step takes: their tasks and their order (shuffled every epoch, or easy first)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache, partial
-from itertools import accumulate, cycle, islice
-from statistics import fmean
+from itertools import accumulate
 
 from grpo_env.core import Example
 from grpo_env.errors import UsageError
@@ -18,18 +17,13 @@ from grpo_env.taskfile.task import Task
 
 from ..config import TrainConfig
 from ..rollout import make_prompts, task_examples
-from ..shared_types import Prompt, ScoredRollout
+from ..shared_types import Prompt
 
-# Weight of examples with a pass rate of 1: they are still sampled now and then, in case the model forgets them.
-MIN_WEIGHT = 0.05
-EASIEST = 0.2  # fraction of the examples that a schedule begins with
+EASIEST = 0.2  # fraction of the examples that a curriculum begins with
 
 
 class PromptSampler:
-    """A task's training examples in the order of the curriculum, and the task's weight.
-
-    Under ``curriculum.mode: pass_rate``, ``rates`` holds the mean metric of each example's last group, by id.
-    """
+    """A task's training examples in the order of the curriculum, and the task's weight."""
 
     def __init__(
         self, task: Task, weight: float, config: TrainConfig, report: Callable[[str], None] = lambda line: None
@@ -39,43 +33,24 @@ class PromptSampler:
         Raises ``UsageError`` if ``curriculum.difficulty`` does not give a number for every example.
         """
         self.task, self.weight = task, weight
-        self.rates: dict[str, float] = {}
         self._config = config
         self.examples = task_examples(task, "train", report=report)
-        if config.curriculum.mode == "schedule" and config.curriculum.difficulty is not None:
+        if config.curriculum.difficulty is not None:
             self.examples.sort(key=partial(_difficulty, task, config.curriculum.difficulty))
 
     def take(self, count: int, step: int, seed: str, first: int | None = None) -> list[Example]:
-        """The ``count`` examples of a step (0-based): a function of the arguments and, for ``pass_rate``, of ``rates``.
+        """The ``count`` examples of a step (0-based).
 
         ``first``: number of examples that earlier steps took; ``step`` x ``count`` if it is not given.
 
-        ``schedule``: from the easiest examples, whose fraction grows linearly to 1 (curriculum sampling);
-        ``pass_rate``: with probability proportional to 1 - rate (prioritized sampling). Both follow Kimi k1.5 (Kimi
-        Team 2025, section 2.3.3).
+        With a curriculum, from the easiest examples, whose fraction grows linearly to 1 (curriculum sampling: Kimi Team
+        2025, Kimi k1.5, section 2.3.3).
         """
-        config, size = self._config.curriculum, len(self.examples)
-        if config.mode == "pass_rate":
-            uniforms = random.Random(f"{seed}/order/{step}")
-            # Weighted sampling without replacement (Efraimidis and Spirakis 2006).
-            weights = (max(MIN_WEIGHT, 1 - self.rates.get(example.id, 0.0)) for example in self.examples)
-            keys = [math.log(1 - uniforms.random()) / weight for weight in weights]
-            ranked = sorted(range(size), key=keys.__getitem__, reverse=True)
-            return [self.examples[index] for index in islice(cycle(ranked), count)]
-        if config.mode == "schedule":
-            fraction = min(1.0, EASIEST + (1 - EASIEST) * step / max(1, config.steps))
-            return take(self.examples[: max(1, math.ceil(fraction * size))], count, step, seed, first)
-        return take(self.examples, count, step, seed, first)
-
-    def update_rates(self, rollouts: Sequence[ScoredRollout]) -> None:
-        """Update ``rates`` with the pass rates of a step, under ``curriculum.mode: pass_rate``."""
-        if self._config.curriculum.mode != "pass_rate":
-            return
-        correct: dict[str, list[float]] = {}
-        for row in rollouts:
-            if row.task == self.task.name and row.correct is not None:
-                correct.setdefault(row.example.id, []).append(row.correct)
-        self.rates.update({id: fmean(values) for id, values in correct.items()})
+        examples, steps = self.examples, self._config.curriculum.steps
+        if steps:
+            fraction = min(1.0, EASIEST + (1 - EASIEST) * step / steps)
+            examples = examples[: max(1, math.ceil(fraction * len(examples)))]
+        return take(examples, count, step, seed, first)
 
 
 def sample_prompts(samplers: Sequence[PromptSampler], count: int, step: int, seed: str) -> list[Prompt]:

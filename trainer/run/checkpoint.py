@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ from grpo_env.taskfile.mixture import Mixture, load_mixture
 from ..config import TrainConfig
 from ..engine.policy import Policy
 from ..engine.sharding import full_model_state, full_state, is_sharded, shard_state
-from ..extensions.prompt_sampler import PromptSampler
 from .folder import MODEL, TASK, RunFiles, atomic_write, fsync, read_config, write_errors
 
 
@@ -65,14 +64,12 @@ class RunFolder(RunFiles):
         reference: Mapping[str, Tensor] | None,
         step: int,
         keep: int,
-        samplers: Sequence[PromptSampler] = (),
     ) -> None:
         """Checkpoint the state after ``step`` updates, completely or not at all, and keep the newest ``keep``.
 
         ``reference`` holds the weights of a reference model that is updated during the run, otherwise ``None``.
         """
-        state = {"step": step, "rates": [sampler.rates for sampler in samplers]}
-        state |= full_state(policy, optimizer, reference, self.writes)
+        state = {"step": step} | full_state(policy, optimizer, reference, self.writes)
         if not self.writes:
             return
         final = self.path / "checkpoints" / f"step-{step:06d}"
@@ -98,11 +95,7 @@ class RunFolder(RunFiles):
         return sorted((self.path / "checkpoints").glob("step-*"))
 
     def load(
-        self,
-        policy: Policy,
-        optimizer: torch.optim.Optimizer,
-        reference: dict[str, Tensor] | None,
-        samplers: Sequence[PromptSampler] = (),
+        self, policy: Policy, optimizer: torch.optim.Optimizer, reference: dict[str, Tensor] | None
     ) -> tuple[int, list[str]]:
         """Restore the newest intact checkpoint; returns its step, and a message for each corrupt one.
 
@@ -115,7 +108,7 @@ class RunFolder(RunFiles):
             shutil.rmtree(unfinished)
         for path in reversed(self.checkpoints()):
             try:
-                return self._restore(path, policy, optimizer, reference, samplers), messages
+                return self._restore(path, policy, optimizer, reference), messages
             except Exception as error:  # a damaged file makes torch.load raise almost anything
                 reason = str(error).split("\n")[0] or type(error).__name__
                 if memory_ran_out(error):
@@ -135,7 +128,6 @@ class RunFolder(RunFiles):
         policy: Policy,
         optimizer: torch.optim.Optimizer,
         reference: dict[str, Tensor] | None,
-        samplers: Sequence[PromptSampler],
     ) -> int:
         if _digest(path / "state.pt") != (path / "state.sha256").read_text():
             raise ValueError("its checksum does not match")
@@ -146,8 +138,6 @@ class RunFolder(RunFiles):
         optimizer.load_state_dict(state["optimizer"])
         if reference is not None:
             reference.update({name: weight.to(policy.device) for name, weight in state["reference"].items()})
-        for sampler, rates in zip(samplers, state.get("rates", ()), strict=False):
-            sampler.rates.update(rates)
         return int(state["step"])
 
     def save_model(self, policy: Policy, name: str = MODEL) -> None:

@@ -64,7 +64,7 @@ class Recorder:
     def reopen(cls, run: Run, path: Path, earlier_steps: int | None) -> tuple[Recorder, int]:
         """Restore a run from its newest intact checkpoint; also returns the step to continue with."""
         folder = RunFolder(path, bool(run.policy.accelerator.is_main_process))
-        start, messages = folder.load(run.policy, run.optimizer, run.updated_reference, run.samplers)
+        start, messages = folder.load(run.policy, run.optimizer, run.updated_reference)
         folder.drop_from(start)
         run.policy.accelerator.wait_for_everyone()  # the others list the samples, which the main process has dropped
         for message in [*messages, *changed_data(folder, run)]:
@@ -120,8 +120,6 @@ class Recorder:
             row["scored_steps"] = scored_steps(sampled)
         if self.run.learned is not None:
             row |= agreement(sampled, self.run.learned, config.group_size) | training_figures(self.folder, step)
-        for sampler in self.run.samplers:
-            sampler.update_rates(sampled)
         self.write(row)
         if self.folder.writes:
             self._samples.write(step, sampled, advantages)
@@ -142,7 +140,7 @@ class Recorder:
         run = self.run
         check_weights(run.policy, run.initial_rms)
         keep = run.config.checkpoint.keep
-        self.folder.save(run.policy, run.optimizer, run.updated_reference, step, keep, run.samplers)
+        self.folder.save(run.policy, run.optimizer, run.updated_reference, step, keep)
 
     def save_if_best(self, step: int) -> None:
         """Under ``checkpoint.best``, keep the model of the last evaluation if its accuracy is the best after step 0."""
