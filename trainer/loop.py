@@ -142,18 +142,13 @@ def learn(run: Run, recorder: Recorder, start: int) -> Result:
 
 
 def steps(run: Run, recorder: Recorder, sampler: StepSampler, start: int) -> Iterator[int]:
-    """The steps of a run, and around them what the weights until then are used for: evaluations and checkpoints.
-
-    ``eval.stop_at`` and ``eval.patience`` may end them early.
-    """
+    """The steps of a run, and around them what the weights until then are used for: evaluations and checkpoints."""
     for step in range(start, run.config.steps + 1):
         sampler.wait()
         run.engine.update_weights(run.policy, step)
         if step < run.config.steps:
             update_reward_model(run, recorder.folder, step)
-        if reason := evaluate_if_due(run, recorder, step):
-            run.console.print(f"stopped    after {step} steps: {reason}")
-            return
+        evaluate_if_due(run, recorder, step)
         if step < run.config.steps:
             recorder.save_if_due(step)
             yield step

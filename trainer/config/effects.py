@@ -13,15 +13,12 @@ Condition = tuple[Callable[[TrainConfig], bool], str]
 
 _ADAPTER: Condition = (lambda config: config.lora.rank > 0, "lora.rank above 0")
 _PENALTY: Condition = (lambda config: config.kl.coef > 0, "kl.coef above 0")
-_EVALUATED: Condition = (lambda config: config.eval.every > 0, "eval.every above 0")
 _VALUES: Condition = (lambda config: config.step_values.rollouts > 0, "step_values.rollouts above 0")
 _TRAINED: Condition = (lambda config: config.reward_model.every > 0, "reward_model.every above 0")
 _CLIPPED: Condition = (lambda config: config.loss.function is None, "the built-in loss (loss.function replaces it)")
 
 NEEDS: dict[str, Condition] = {
     "advantage.step_credit": (lambda config: config.supervision != "outcome", "supervision=process or both"),
-    "eval.patience": _EVALUATED,
-    "eval.stop_at": _EVALUATED,
     "kl.bias_correction": _PENALTY,
     "lora.alpha": _ADAPTER,
     "lora.quantize": _ADAPTER,

@@ -1,4 +1,4 @@
-"""The settings of evaluation, of the end of a run, and of what its folder keeps."""
+"""The settings of evaluation, and of what a run's folder keeps."""
 
 from __future__ import annotations
 
@@ -18,10 +18,6 @@ class EvalConfig(Settings):
     """Held-out examples per evaluation."""
     samples: int = Field(default=1, ge=0)
     """Sampled completions per held-out example, in addition to the greedy one; 0: none."""
-    stop_at: float | None = Field(default=None, gt=0, le=1)
-    """End the run when the greedy accuracy of an evaluation is at least this; null: after ``steps``."""
-    patience: int | None = Field(default=None, ge=1)
-    """End the run after so many evaluations in a row without a new best greedy accuracy; null: after ``steps``."""
 
 
 class CheckpointConfig(Settings):

@@ -1,4 +1,4 @@
-"""The evaluations of a run: when they are due, what they record and print, and whether they end the run."""
+"""The evaluations of a run: when they are due, what they record and print."""
 
 from __future__ import annotations
 
@@ -8,25 +8,21 @@ from typing import Any
 
 from grpo_env.equality import all_equal
 
-from ..config import TrainConfig
 from ..shared_types import ScoredRollout
 from .evaluation import accuracy_interval, evaluate, summarize
-from .recorder import Recorder, best
+from .recorder import Recorder
 from .run import Run
 
 SHOWN = 3  # completions printed before and after training
 
 
-def evaluate_if_due(run: Run, recorder: Recorder, step: int) -> str | None:
-    """Evaluate before training, every ``eval.every`` steps, and after it; print completions before and after.
-
-    Returns why the run ends with this evaluation, if it does.
-    """
+def evaluate_if_due(run: Run, recorder: Recorder, step: int) -> None:
+    """Evaluate before training, every ``eval.every`` steps, and after it; print completions before and after."""
     config, is_last = run.config, step == run.config.steps
     regular = bool(config.eval.every) and step % config.eval.every == 0
     due = config.eval.at_start if step == 0 else regular or step == recorder.earlier_steps
     if not due and not is_last:
-        return None
+        return
     greedy, sampled = _evaluate_tasks(run, 0, step), []
     row: dict[str, Any] = {"kind": "eval", "step": step, **summarize(greedy)}
     if config.eval.samples:
@@ -36,29 +32,10 @@ def evaluate_if_due(run: Run, recorder: Recorder, step: int) -> str | None:
     recorder.write(row)
     recorder.completions("eval", step, greedy)
     recorder.save_if_best(step)
-    reason = None if step == 0 or is_last else end_reason(config, recorder.evaluations)
-    if step == 0 or is_last or reason is not None:
+    if step == 0 or is_last:
         _print_completions(run, recorder, f"completions {'after' if step else 'before'} training", greedy)
     if step == 0 < config.steps:
         _warn_if_never_correct(run, [*greedy, *sampled])
-    return reason
-
-
-def end_reason(config: TrainConfig, evaluations: Sequence[dict[str, Any]]) -> str | None:
-    """Why ``eval.stop_at`` or ``eval.patience`` end the run after the last of these evaluations, if they do."""
-    accuracy, patience = evaluations[-1]["accuracy"], config.eval.patience
-    if config.eval.stop_at is not None and accuracy is not None and accuracy >= config.eval.stop_at:
-        return f"accuracy {accuracy:.3f} has reached eval.stop_at={config.eval.stop_at:g}"
-    highest = best(evaluations)
-    if patience is None or highest is None:
-        return None
-    without = sum(row["step"] > highest["step"] for row in evaluations)
-    if without < patience:
-        return None
-    return (
-        f"no evaluation was better than accuracy {highest['accuracy']:.3f} after {highest['step']} steps "
-        f"(eval.patience={patience})"
-    )
 
 
 def _evaluate_tasks(run: Run, samples: int, step: int) -> list[ScoredRollout]:
