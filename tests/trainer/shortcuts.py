@@ -14,7 +14,6 @@ from torch import Tensor
 from grpo_env.trainer.advantages import token_advantages
 from grpo_env.trainer.batch import Batch, MicroBatch, pack_batches
 from grpo_env.trainer.config import TrainConfig
-from grpo_env.trainer.engine.memory import default_tokens
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.optimizer import make_optimizer
 from grpo_env.trainer.rollout import sample_rollouts, score_rollouts
@@ -74,7 +73,7 @@ def packed(policy: Policy, rollouts: Sequence[ScoredRollout], config: TrainConfi
 def mini_batches(policy: Policy, rollouts: Sequence[ScoredRollout], config: TrainConfig) -> list[Batch]:
     """These rollouts in ``optimizer.mini_batches``."""
     advantages = token_advantages(policy, rollouts, config)
-    return pack_batches(policy, rollouts, advantages, config, default_tokens(policy, config))
+    return pack_batches(policy, rollouts, advantages, config, config.engine.micro_batch_tokens)
 
 
 def loss_of(
