@@ -118,7 +118,7 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=32)
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    policy = with_fast_paths(load_policy(options.model), share_prompts=True)
+    policy = with_fast_paths(load_policy(options.model))
     vars(policy)["max_positions"] = None  # the time does not depend on what the tokens are
     with tempfile.TemporaryDirectory() as folder, pool.ended_after():
         task = partner(Path(folder))

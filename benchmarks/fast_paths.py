@@ -135,7 +135,7 @@ def main() -> None:
     policy = (
         load_policy("bundled", device="cpu", precision=options.precision) if options.shape == "bundled" else smollm2()
     )
-    policy = with_fast_paths(policy, share_prompts=True)
+    policy = with_fast_paths(policy)
     print(f"{options.shape}, {options.prompts} x {options.group} completions of up to {options.tokens} tokens\n")
     print("| | | CPU s | time | kept, MB | memory |\n|---|---|---|---|---|---|")
     first: dict[str, tuple[float, int | None]] = {}

@@ -51,7 +51,7 @@ def main() -> None:
     }
     config = configs[names[0]]
     policy = load_policy(config.model, device=config.engine.device, precision=config.engine.precision)
-    policy = with_fast_paths(policy, share_prompts=True)
+    policy = with_fast_paths(policy)
     examples = take(task.examples("train"), config.prompts_per_step, 0, config.seed)
     prompts = [policy.prompt_ids(example, task.format) for example in examples]
     policies: dict[str, Policy] = {}

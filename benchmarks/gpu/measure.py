@@ -110,7 +110,7 @@ def load(setup: Setup, precision: str, device: str) -> Any:
     # accelerate decides once per process whether there is a GPU, so the model is moved afterwards
     policy = load_policy("bundled", device="auto" if setup.device == "cuda" else "cpu", precision=precision)
     policy.model.to(device)
-    return with_fast_paths(policy, share_prompts=True)
+    return with_fast_paths(policy)
 
 
 def gradient(setup: Setup, write: Write) -> None:

@@ -64,7 +64,7 @@ from grpo_env.trainer.config.presets import PRESETS
         ({"advantage.scale": "std"}, "advantage.scale is 'std'; known: group, none"),
         ({"engine.device": "gpu"}, "did you mean 'cpu'?"),
         ({"model": None}, "model is None; it must be text"),
-        ({"engine.share_prompts": 1}, "it must be true or false"),
+        ({"engine.gradient_checkpointing": 1}, "it must be true or false"),
         ({"curriculum.difficulty": "level"}, "curriculum.difficulty requires curriculum.steps above 0"),
         ({"loss.function": "a:b", "preset": "gspo"}, "loss.function replaces loss.importance_level=sequence"),
         ({"optimizer.warmup_steps": 1.5}, "is 1.5; it must be a whole number, or a fraction below 1"),

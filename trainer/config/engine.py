@@ -15,8 +15,6 @@ class EngineConfig(Settings):
     micro_batch_tokens: int = Field(default=4096, ge=1)
     """Token positions, padding included, per forward and backward pass: trades memory for speed. Halved when memory
     runs out."""
-    share_prompts: bool = True
-    """Compute each group's prompt once in the loss, without padding, where the model's architecture supports it."""
     gradient_checkpointing: bool = False
     """Recompute activations in the backward pass: less memory, a third more time."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"

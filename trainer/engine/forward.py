@@ -120,25 +120,28 @@ def packed_states(policy: Policy, prompts: Sequence[list[int]], ids: Tensor, com
     return [(firsts, (not_empty, torch.zeros_like(not_empty))), (rest, (order[row], column + 1))]
 
 
-def with_fast_paths(policy: Policy, *, share_prompts: bool) -> Policy:
+def with_fast_paths(policy: Policy) -> Policy:
     """The policy with each fast path that gives the logits of the plain path for its model, on three short rows."""
     exact = replace(policy, autocast=None)  # compares the computation itself, not its rounding
     tolerance = 1e-3 if policy.model.dtype == torch.float32 else 0.1
-    separate = replace(exact, has_separate_head=True)
     refusals = dict(policy.refusals)
+    separate = replace(exact, has_separate_head=True)
     if why := mismatch(partial(_probe_logits, exact), partial(_probe_logits, separate), tolerance):
         refusals["has_separate_head"] = why
-    has_separate_head = "has_separate_head" not in refusals
-    exact = replace(exact, has_separate_head=has_separate_head)
-    shared = replace(exact, shares_prompts=True)
-    if share_prompts:
+    exact = replace(exact, has_separate_head=not why)
+    if not only_attends(policy.model):
         why = "its layers mix positions otherwise than by attention, so rows in one would read each other"
-        if not only_attends(policy.model) or (
-            why := mismatch(partial(_probe_logits, exact), partial(_probe_logits, shared), tolerance)
-        ):
-            refusals["shares_prompts"] = why
-    shares_prompts = share_prompts and "shares_prompts" not in refusals
-    return replace(policy, has_separate_head=has_separate_head, shares_prompts=shares_prompts, refusals=refusals)
+        refusals["shares_prompts"] = why
+    elif why := mismatch(
+        partial(_probe_logits, exact), partial(_probe_logits, replace(exact, shares_prompts=True)), tolerance
+    ):
+        refusals["shares_prompts"] = why
+    return replace(
+        policy,
+        has_separate_head=exact.has_separate_head,
+        shares_prompts="shares_prompts" not in refusals,
+        refusals=refusals,
+    )
 
 
 def mismatch(plain: Callable[[], Tensor], fast: Callable[[], Tensor], tolerance: float = 1e-3) -> str | None:

@@ -12,7 +12,7 @@ from datetime import timedelta
 from functools import cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from accelerate import Accelerator
@@ -34,9 +34,6 @@ from grpo_env.taskfile import prompt as prompts
 from .bundled import MODELS
 from .fast.attention import install_attention
 
-if TYPE_CHECKING:
-    from .sampling.protocol import RolloutEngine
-
 # Of a process for the others, which may still sample, play or score; NCCL's own 10 minutes would end such a run.
 LONGEST_WAIT = timedelta(hours=4)
 
@@ -51,7 +48,7 @@ class Policy:
         shares_prompts: the loss computes each distinct prompt once per micro-batch (see ``forward``).
         has_separate_head: the loss applies the LM head to a few tokens at a time (see ``forward``).
         refusals: why a fast path was tried and is not taken, by the attribute above.
-        rollout_engine: what samples; ``None`` for the library's own engine (see ``sampling``).
+        rollout_engine: a ``sampling.protocol.RolloutEngine``, what samples; ``None`` for the library's own engine.
     """
 
     name: str
@@ -62,7 +59,7 @@ class Policy:
     shares_prompts: bool = False
     has_separate_head: bool = False
     refusals: Mapping[str, str] = field(default_factory=dict)
-    rollout_engine: RolloutEngine | None = None
+    rollout_engine: Any = None
 
     @property
     def device(self) -> torch.device:

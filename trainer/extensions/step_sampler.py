@@ -73,8 +73,8 @@ class StepSampler:
 
     @property
     def _engine(self) -> RolloutEngine:
-        assert self._policy.rollout_engine is not None
-        return self._policy.rollout_engine
+        engine: RolloutEngine = self._policy.rollout_engine
+        return engine
 
     def _round(self, step: int, groups: GroupSelection) -> partial[SampledGroups]:
         """A call that samples the next round of a step; its prompts are chosen now."""

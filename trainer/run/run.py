@@ -105,8 +105,8 @@ class Run:
     @property
     def engine(self) -> RolloutEngine:
         """What samples."""
-        assert self.policy.rollout_engine is not None
-        return self.policy.rollout_engine
+        engine: RolloutEngine = self.policy.rollout_engine
+        return engine
 
     @property
     def updated_reference(self) -> dict[str, Tensor] | None:

@@ -44,7 +44,7 @@ def _load_without_engine(config: TrainConfig) -> tuple[Policy, torch.optim.Optim
         quantize=config.lora.quantize,
     )
     prepare_adapter(policy, config)
-    policy = with_fsdp(with_fast_paths(policy, share_prompts=config.engine.share_prompts), config)
+    policy = with_fsdp(with_fast_paths(policy), config)
     processes = policy.accelerator.num_processes
     if config.prompts_per_step % processes:
         raise UsageError(f"prompts_per_step={config.prompts_per_step} cannot be shared by {processes} processes")

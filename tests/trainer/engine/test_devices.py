@@ -68,10 +68,10 @@ def one_step(policy: Policy, **settings: Any) -> tuple[list[str], UpdateStats]:
 
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
 def test_a_step_of_training_stays_on_the_models_device(cuda_policy: Policy, settings: dict[str, Any]) -> None:
-    cpu_policy = with_fast_paths(load_policy("bundled", device="cpu"), share_prompts=True)
+    cpu_policy = with_fast_paths(load_policy("bundled", device="cpu"))
     with FakeCuda():
         assert cuda_policy.device == CUDA
-        policy = with_fast_paths(cuda_policy, share_prompts=True)
+        policy = with_fast_paths(cuda_policy)
         assert (policy.shares_prompts, policy.has_separate_head) == (True, True)
         sampled, stats = one_step(policy, **settings)
     expected, plain = one_step(cpu_policy, **settings)
@@ -130,6 +130,7 @@ def test_a_step_through_the_models_own_modules_stays_on_its_device(
     install_attention(policy.model)
     move_to_cuda(policy.model)
     with FakeCuda():
-        policy = with_fast_paths(policy, share_prompts=shares)
-        assert policy.shares_prompts == shares
+        policy = with_fast_paths(policy)
+        assert policy.shares_prompts
+        policy = replace(policy, shares_prompts=shares)
         assert len(one_step(policy, kl={"coef": 0.1})[0]) == 16

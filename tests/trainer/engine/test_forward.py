@@ -10,7 +10,6 @@ import torch
 from accelerate import Accelerator
 from transformers import AutoConfig, AutoModelForCausalLM
 
-from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.cache import only_attends
 from grpo_env.trainer.engine.fast.attention import install_attention
 from grpo_env.trainer.engine.forward import (
@@ -60,7 +59,7 @@ def test_shared_prompts_give_the_plain_logits_and_gradient(family: str) -> None:
     for fast in (False, True):
         if fast:
             install_attention(policy.model)
-            policy = with_fast_paths(policy, share_prompts=True)
+            policy = with_fast_paths(policy)
             assert policy.shares_prompts == (family not in HYBRID | EAGER)
             assert policy.has_separate_head
         logits = full_logits(policy, completion_states(policy, PROMPTS, IDS, MASK))
@@ -112,7 +111,7 @@ def test_a_model_without_a_key_value_cache_takes_the_plain_path() -> None:
     torch.manual_seed(0)
     config = AutoConfig.for_model("mamba", vocab_size=64, hidden_size=16, state_size=4, num_hidden_layers=1)
     policy = Policy("mamba", AutoModelForCausalLM.from_config(config).eval(), None, Accelerator(cpu=True))
-    assert not with_fast_paths(policy, share_prompts=True).shares_prompts
+    assert not with_fast_paths(policy).shares_prompts
 
 
 def test_the_run_reports_missing_fast_paths(
@@ -138,11 +137,3 @@ def test_what_differs_is_said() -> None:
     assert mismatch(lambda: plain, lambda: plain + 0.5) == "its result differs by up to 0.5, where the largest is 8"
     assert mismatch(lambda: plain, lambda: plain[:, :1]) == "its result has the shape (1, 1), not (1, 2)"
     assert "differs by up to nan" in str(mismatch(lambda: plain, lambda: plain * torch.nan))
-
-
-def test_sharing_prompts_can_be_turned_off(make_task, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
-    called = []
-    monkeypatch.setattr("grpo_env.trainer.engine.forward.packed_states", lambda *_: called.append(1))
-    train(make_task(steps=1), run_dir=tmp_path / "run", engine={"share_prompts": False})
-    assert called == []
-    assert TrainConfig().engine.share_prompts

@@ -206,7 +206,7 @@ def test_the_base_stays_in_its_own_dtype_and_the_adapter_is_float32(quantize: st
         dtypes[weight.requires_grad].add(weight.dtype)
     assert dtypes[True] == {torch.float32}
     assert dtypes[False] == ({torch.bfloat16, torch.uint8} if quantize else {torch.bfloat16})
-    policy = with_fast_paths(policy, share_prompts=True)
+    policy = with_fast_paths(policy)
     assert (policy.shares_prompts, policy.has_separate_head) == (True, True)
 
 

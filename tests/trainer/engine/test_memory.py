@@ -214,7 +214,7 @@ def test_out_of_memory_while_sampling_halves_the_prompts_and_changes_no_completi
     policy: Policy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = OwnEngine()
-    policy = replace(with_fast_paths(policy, share_prompts=True), rollout_engine=engine)
+    policy = replace(with_fast_paths(policy), rollout_engine=engine)
     vars(policy)["end_ids"] = []
     prompts = [[40, 41, 42 + number] for number in range(6)]
     options = {"max_new_tokens": 8, "temperature": 1.0}

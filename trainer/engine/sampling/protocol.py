@@ -5,14 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from grpo_env.errors import RunError
 
+from ..policy import Policy
 from ..prefix_cache import Prefix, PrefixCache
-
-if TYPE_CHECKING:
-    from ..policy import Policy
 
 # Called with a group's number and, for each of its rows, the tokens and their log-probabilities.
 OnGroupTokens = Callable[[int, list[list[int]], list[list[float]]], None]

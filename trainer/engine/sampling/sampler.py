@@ -12,7 +12,7 @@ from grpo_env.errors import UsageError
 from ..policy import Policy
 from ..prefix_cache import PrefixCache
 from .own import OwnEngine
-from .protocol import SamplingRequest
+from .protocol import RolloutEngine, SamplingRequest
 
 
 class Context(NamedTuple):
@@ -136,7 +136,7 @@ def sample(
         ]
         on_group(number, groups[number])
 
-    engine = policy.rollout_engine or OwnEngine()
+    engine: RolloutEngine = policy.rollout_engine or OwnEngine()
     if not engine.uses_policy_model:  # its mode may matter to an update going on
         engine.generate(policy, request, on_group_tokens)
     else:
