@@ -32,6 +32,7 @@ from grpo_env.core import Example, Message
 from grpo_env.environments import pool
 from grpo_env.environments.children import descendants
 from grpo_env.taskfile.task import Task, load_task
+from grpo_env.trainer.config import SamplingConfig
 from grpo_env.trainer.engine.forward import with_fast_paths
 from grpo_env.trainer.engine.policy import Policy, load_policy
 from grpo_env.trainer.engine.prefix_cache import PrefixCache
@@ -41,6 +42,7 @@ from grpo_env.trainer.engine.sampling.protocol import OnGroupTokens, SamplingReq
 from grpo_env.trainer.engine.sampling.sampler import sample
 from grpo_env.trainer.episodes.sampling import sample_episodes
 from grpo_env.trainer.rollout import make_prompts
+from grpo_env.trainer.shared_types import Start
 
 PARTNER = """
 class Partner:
@@ -159,15 +161,10 @@ def episodes(
     """Episodes, and the engine in them."""
     engine = FixedEngine(tokens)
     began = Seconds.now()
-    rollouts = sample_episodes(
-        replace_engine(policy, engine),
-        make_prompts(task, examples),
-        1,
-        max_new_tokens=turns * tokens,
-        temperature=1.0,
-        seeds=[f"{seed}/{example.id}" for example in examples],
-        at_once=len(examples),
-    )
+    prompts = make_prompts(task, examples)
+    starts = [Start(prompt, None, 0, f"{seed}/{prompt.example.id}") for prompt in prompts]
+    sampling = SamplingConfig(max_new_tokens=turns * tokens, environments=len(examples))
+    rollouts = sample_episodes(replace_engine(policy, engine), starts, 1, sampling)
     seconds = Seconds.now().since(began)
     assert {row.num_sampled for row in rollouts} == {turns * tokens}
     assert {len(row.spans or ()) for row in rollouts} == {turns}

@@ -49,8 +49,7 @@ def measure(model: str, steps: Sequence[int], questions: int) -> list[Prefix]:
     task = load_task("arithmetic", data)
     config = TrainConfig.from_mapping({"sampling.max_new_tokens": 128})
     prompts = make_prompts(task, task.examples("train"))
-    options = {"max_new_tokens": config.sampling.max_new_tokens, "temperature": 1.0}
-    sampled = score_rollouts(policy, sample_rollouts(policy, prompts, 8, seed="0", **options))
+    sampled = score_rollouts(policy, sample_rollouts(policy, prompts, 8, config.sampling, "0"))
     starts: list[Start] = []
     before: list[int | None] = []
     for number, prompt in enumerate(prompts):
@@ -63,7 +62,7 @@ def measure(model: str, steps: Sequence[int], questions: int) -> list[Prefix]:
                 starts.append(Start(prompt, row.rollout, token + 1, f"{len(starts)}"))
                 before.append(last)
                 last = len(starts) - 1
-    continued = continuations(policy, starts, CONTINUATIONS, max_tokens=128, temperature=1.0)
+    continued = continuations(policy, starts, CONTINUATIONS, config.sampling)
     return [
         Prefix(
             [row.score.value or 0.0 for row in group], fmean(len(row.rollout.ids) - start.length for row in group), last

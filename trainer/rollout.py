@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from accelerate import Accelerator
 from accelerate.utils import gather_object
@@ -14,9 +15,9 @@ from grpo_env.environments.episode import EnvironmentClass
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 
+from .config import SamplingConfig
 from .engine.policy import Policy
-from .engine.sampling.sampler import Rollout, sample
-from .episodes.rows import Beginning
+from .engine.sampling.sampler import OnGroup, Rollout, sample
 from .episodes.sampling import sample_episodes
 from .group_scoring import BackgroundScorer, metric_value, scores_in_batches, scores_of
 from .shared_types import Prompt, ScoredRollout, Start
@@ -67,74 +68,66 @@ def sample_rollouts(
     policy: Policy,
     prompts: Sequence[Prompt],
     group_size: int,
-    *,
-    max_new_tokens: int,
-    temperature: float,
+    sampling: SamplingConfig,
     seed: str,
-    environments: int = 64,
     advance: Callable[[int], None] = lambda count: None,
 ) -> SampledGroups:
     """Sample ``group_size`` completions of every prompt of this process; ``score_rollouts`` completes the result.
 
     Processes divide the prompts among them, whole groups each. ``seed``, an example's id and how often it came before
     among ``prompts`` determine its completions, whatever else is sampled in the same batch or on other processes.
-    Of tasks with an environment, completions are episodes, at most ``environments`` at once. ``advance`` is called with
-    the number of completions of each group that is complete.
+    Of tasks with an environment, completions are episodes, at most ``sampling.environments`` at once. ``advance`` is
+    called with the number of completions of each group that is complete.
     """
     starts = [Start(prompt, None, 0, own) for prompt, own in zip(prompts, group_seeds(prompts, seed), strict=True)]
-    limits = {"max_new_tokens": max_new_tokens, "environments": environments}
-    return sample_from(policy, starts, group_size, temperature=temperature, advance=advance, **limits)
+    return sample_from(policy, starts, group_size, sampling, advance)
 
 
 def sample_from(
     policy: Policy,
     starts: Sequence[Start],
     count: int,
-    *,
-    max_new_tokens: int,
-    temperature: float,
-    environments: int = 64,
+    sampling: SamplingConfig,
     advance: Callable[[int], None] = lambda count: None,
 ) -> SampledGroups:
-    """Sample ``count`` completions of at most ``max_new_tokens`` tokens from each start of this process.
+    """Sample ``count`` completions from each start of this process, each with its beginning of at most
+    ``sampling.max_new_tokens`` tokens.
 
     Raises ``RunError`` if an environment answers the turns of a beginning in another way than before.
     """
     mine = starts[rank_slice(policy.accelerator, len(starts))]
     sampled, everywhere = SampledGroups([start.prompt for start in mine], advance=advance), set(map(_plays, starts))
-    texts, episodes = ([n for n, start in enumerate(mine) if _plays(start) == plays] for plays in (False, True))
-    limits = [max_new_tokens - mine[n].length for n in texts]
-    beginnings = [_beginning(mine[n]) for n in episodes]
-    try:  # all processes sample if one of them does
-        if False in everywhere:
-            sample(
-                policy,
-                [_read(policy, mine[n]) for n in texts],
-                count,
-                max_new_tokens=max(limits, default=max_new_tokens),
-                limits=limits,
-                temperature=temperature,
-                seeds=[mine[n].seed for n in texts],
-                on_group=lambda index, rests: sampled.add(
-                    texts[index], [_joined(policy, mine[texts[index]], rest) for rest in rests]
-                ),
-            )
-        if True in everywhere:
-            sample_episodes(
-                policy,
-                [mine[n].prompt for n in episodes],
-                count,
-                max_new_tokens=max_new_tokens,
-                temperature=temperature,
-                seeds=[mine[n].seed for n in episodes],
-                at_once=environments,
-                beginnings=[b for b in beginnings if b is not None] or None,
-                on_group=lambda index, rollouts: sampled.add(episodes[index], rollouts),
-            )
+    try:
+        for plays, sample_part in ((False, _sample_texts), (True, sample_episodes)):
+            if plays in everywhere:  # all processes sample if one of them does
+                numbers = [number for number, start in enumerate(mine) if _plays(start) == plays]
+                part = [mine[number] for number in numbers]
+                sample_part(policy, part, count, sampling, partial(_add, sampled, numbers))
     except BaseException:
         sampled.scorer.stop()
         raise
     return sampled
+
+
+def _add(sampled: SampledGroups, numbers: Sequence[int], index: int, rollouts: Sequence[Rollout]) -> None:
+    sampled.add(numbers[index], rollouts)
+
+
+def _sample_texts(
+    policy: Policy, starts: Sequence[Start], count: int, sampling: SamplingConfig, on_group: OnGroup
+) -> None:
+    """Sample completions of one turn; ``on_group`` gets whole texts."""
+    limits = [sampling.max_new_tokens - start.length for start in starts]
+    sample(
+        policy,
+        [_read(policy, start) for start in starts],
+        count,
+        max_new_tokens=max(limits, default=sampling.max_new_tokens),
+        limits=limits,
+        temperature=sampling.temperature,
+        seeds=[start.seed for start in starts],
+        on_group=lambda index, rests: on_group(index, [_joined(policy, starts[index], rest) for rest in rests]),
+    )
 
 
 def _plays(start: Start) -> bool:
@@ -155,12 +148,6 @@ def _joined(policy: Policy, start: Start, rest: Rollout) -> Rollout:
     ids = start.rollout.ids[: start.length] + rest.ids
     text = policy.decode(ids[:-1] if rest.finish == "stop" else ids)
     return replace(start.rollout, ids=ids, text=text, finish=rest.finish, logps=[])
-
-
-def _beginning(start: Start) -> Beginning | None:
-    if start.rollout is None:
-        return None
-    return Beginning(start.rollout, sum(end <= start.length for _, end in start.rollout.spans or ()))
 
 
 def score_rollouts(policy: Policy, sampled: SampledGroups, version: int = 0) -> list[ScoredRollout]:

@@ -120,7 +120,7 @@ def gradient(setup: Setup, write: Write) -> None:
     from grpo_env.taskfile.task import load_task
     from grpo_env.trainer.advantages import token_advantages
     from grpo_env.trainer.batch import pack_batches
-    from grpo_env.trainer.config import TrainConfig
+    from grpo_env.trainer.config import SamplingConfig, TrainConfig
     from grpo_env.trainer.optimizer import make_optimizer
     from grpo_env.trainer.rollout import make_prompts, sample_rollouts, score_rollouts
     from grpo_env.trainer.update import compute_gradient
@@ -129,7 +129,7 @@ def gradient(setup: Setup, write: Write) -> None:
     config = TrainConfig.from_mapping({"model": "bundled", "group_size": 4})
     reference = replace(load(setup, "fp32", "cpu"), shares_prompts=False)
     prompts = make_prompts(task, task.examples("train", 4))
-    sampled = sample_rollouts(reference, prompts, 4, max_new_tokens=32, temperature=1.0, seed="gradient")
+    sampled = sample_rollouts(reference, prompts, 4, SamplingConfig(max_new_tokens=32), "gradient")
     rollouts = score_rollouts(reference, sampled)
 
     def measure(policy: Any) -> torch.Tensor:

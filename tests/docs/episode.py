@@ -50,8 +50,7 @@ def record() -> tuple[list[str], list[Turn]]:
     config = TrainConfig.from_mapping({}, defaults=task.defaults)
     policy = load_policy(config.model, device="cpu")
     prompts = sample_prompts([PromptSampler(task, 1.0, config)], config.prompts_per_step, 0, f"{config.seed}")[:1]
-    options = {"max_new_tokens": config.sampling.max_new_tokens, "temperature": config.sampling.temperature}
-    sampled = sample_rollouts(policy, prompts, config.group_size, seed=f"{config.seed}/0", **options)
+    sampled = sample_rollouts(policy, prompts, config.group_size, config.sampling, f"{config.seed}/0")
     rows = score_rollouts(policy, sampled)
     pool.close_idle()
     process, outcome = (

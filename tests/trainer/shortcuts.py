@@ -13,7 +13,7 @@ from torch import Tensor
 
 from grpo_env.trainer.advantages import token_advantages
 from grpo_env.trainer.batch import Batch, MicroBatch, pack_batches
-from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.config import SamplingConfig, TrainConfig
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.optimizer import make_optimizer
 from grpo_env.trainer.rollout import sample_rollouts, score_rollouts
@@ -60,8 +60,10 @@ def groups_of(
 
 
 def roll_out(policy: Policy, prompts: Sequence[Prompt], group_size: int, **options: Any) -> list[ScoredRollout]:
-    """Sampled and scored completions."""
-    return score_rollouts(policy, sample_rollouts(policy, prompts, group_size, **options))
+    """Sampled and scored completions; ``options`` are ``seed`` and settings of sampling."""
+    seed = options.pop("seed")
+    sampling = SamplingConfig().model_copy(update=options)  # temperature 0 is greedy, and no setting of training
+    return score_rollouts(policy, sample_rollouts(policy, prompts, group_size, sampling, seed))
 
 
 def packed(policy: Policy, rollouts: Sequence[ScoredRollout], config: TrainConfig) -> Batch:

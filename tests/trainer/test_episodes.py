@@ -22,7 +22,7 @@ from grpo_env.taskfile.task import Task
 from grpo_env.taskfile.task import make_task as make_task_from
 from grpo_env.trainer.advantages import token_advantages
 from grpo_env.trainer.batch import pack_batches
-from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.config import SamplingConfig, TrainConfig
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.prefix_cache import Prefix, PrefixCache
 from grpo_env.trainer.engine.sampling.sampler import Rollout
@@ -33,7 +33,7 @@ from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.losses import denominators
 from grpo_env.trainer.rollout import make_prompts
 from grpo_env.trainer.run.evaluation import summarize
-from grpo_env.trainer.shared_types import ScoredRollout
+from grpo_env.trainer.shared_types import ScoredRollout, Start
 
 from .engine.sampling.fake_vllm import FakeVllm
 from .script import TEMPLATE, RecordingEngine, ScriptedEngine
@@ -74,8 +74,10 @@ def examples(count: int, **info: object) -> list[Example]:
 
 
 def play(policy: Policy, task: Task, rows: list[Example], size: int = 2, **options: object) -> list[Rollout]:
-    settings = {"max_new_tokens": 30, "temperature": 1.0, "at_once": 8, "seeds": [row.id for row in rows], **options}
-    return sample_episodes(policy, make_prompts(task, rows), size, **settings)
+    seeds = options.pop("seeds", [row.id for row in rows])
+    sampling = SamplingConfig().model_copy(update={"max_new_tokens": 30, "environments": 8, **options})
+    starts = [Start(prompt, None, 0, seed) for prompt, seed in zip(make_prompts(task, rows), seeds, strict=True)]
+    return sample_episodes(policy, starts, size, sampling)
 
 
 def call(tool: str, /, **arguments: object) -> str:
@@ -146,7 +148,7 @@ def test_an_episode_depends_on_its_seed_row_and_turns_alone(talker: Policy) -> N
     task, rows = a_task(), examples(3, turns=3)
     together = play(talker, task, rows, size=3)
     assert len({tuple(row.ids) for row in together}) > 5
-    assert play(talker, task, rows, size=3, at_once=1) == together
+    assert play(talker, task, rows, size=3, environments=1) == together
     assert play(talker, task, rows[1:2], size=3) == together[3:6]
     assert play(talker, task, rows, size=3, seeds=["a", "b", "c"]) != together
 
@@ -167,7 +169,7 @@ def test_keys_are_kept_between_turns_and_not_between_updates(talker: Policy, mon
         talker.restore(before := talker.snapshot())
         for _ in range(2):
             seen.append([])
-            played.append(play(talker, task, rows, size=3, at_once=4))
+            played.append(play(talker, task, rows, size=3, environments=4))
             talker.restore({name: weight + 0.02 for name, weight in talker.trained.items()})
         talker.restore(before)
         if not take_none:

@@ -22,7 +22,7 @@ from grpo_env.trainer.engine.bundled import TASKS
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.sampling.sampler import Rollout
 from grpo_env.trainer.extensions.prompt_sampler import take
-from grpo_env.trainer.rollout import SampledGroups, sample_rollouts
+from grpo_env.trainer.rollout import SampledGroups, make_prompts, sample_rollouts
 from grpo_env.trainer.run.evaluation import evaluate, summarize
 from grpo_env.trainer.run.score_rows import write_scores
 from grpo_env.trainer.shared_types import Prompt, ScoredRollout
@@ -92,8 +92,7 @@ def test_batches_change_neither_order_nor_result(policy: Policy, make_task) -> N
         results = [
             evaluate(
                 policy,
-                make_task(),
-                examples,
+                make_prompts(make_task(), examples),
                 TrainConfig(prompts_per_step=p, sampling={"max_new_tokens": 10}),
                 samples=samples,
             )
@@ -148,9 +147,9 @@ def test_an_evaluation_may_have_groups_of_one(make_task, monkeypatch: pytest.Mon
     """Its keys are its own: training needs at least two."""
     sizes: list[int] = []
 
-    def counted(policy: Policy, prompts: Sequence[Prompt], group_size: int, **options: Any) -> SampledGroups:
+    def counted(policy: Policy, prompts: Sequence[Prompt], group_size: int, *options: Any) -> SampledGroups:
         sizes.append(len(prompts) * group_size)
-        return sample_rollouts(policy, prompts, group_size, **options)
+        return sample_rollouts(policy, prompts, group_size, *options)
 
     monkeypatch.setattr("grpo_env.trainer.run.evaluation.sample_rollouts", counted)
     run_eval(make_task(), samples=1, limit=3, sampling={"max_new_tokens": 2}, prompts_per_step=2, group_size=1)

@@ -10,7 +10,7 @@ from grpo_env.environments import pool
 from grpo_env.errors import RunError
 from grpo_env.taskfile.task import Task
 from grpo_env.trainer.advantages import token_advantages
-from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.config import SamplingConfig, TrainConfig
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.extensions.step_values import continuations, step_values
 from grpo_env.trainer.rollout import make_prompts
@@ -79,7 +79,7 @@ def test_the_turns_before_are_those_of_the_episode(policy: Policy, talker: Polic
     ]
     assert len(starts) > 3
     limit = 999 if forks else 20
-    groups = continuations(policy, starts, 3, max_tokens=limit, temperature=1.0, environments=4)
+    groups = continuations(policy, starts, 3, SamplingConfig(max_new_tokens=limit, environments=4))
     for start, group in zip(starts, groups, strict=True):
         turns = sum(end <= start.length for _, end in start.rollout.spans)
         for rollout in (row.rollout for row in group):

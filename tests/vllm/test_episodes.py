@@ -12,6 +12,7 @@ import torch
 
 from grpo_env.environments import pool
 from grpo_env.taskfile.task import load_task
+from grpo_env.trainer.config import SamplingConfig
 from grpo_env.trainer.engine.bundled import MODELS
 from grpo_env.trainer.engine.policy import Policy, load_policy
 from grpo_env.trainer.engine.sampling.sampler import Rollout
@@ -19,6 +20,7 @@ from grpo_env.trainer.engine.sampling.vllm import VllmEngine
 from grpo_env.trainer.engine.sampling.vllm_server import VllmServers
 from grpo_env.trainer.episodes.sampling import sample_episodes
 from grpo_env.trainer.rollout import make_prompts, task_examples
+from grpo_env.trainer.shared_types import Start
 
 from .test_vllm import run_server, started
 
@@ -43,9 +45,9 @@ def play(policy: Policy, temperature: float) -> list[Rollout]:
         replace(example, prompt=tuple(message._replace(content=LONG + message.content) for message in example.prompt))
         for example in task_examples(task, "train", ROWS)
     ]
-    prompts, seeds = make_prompts(task, examples), [example.id for example in examples]
-    options = {"max_new_tokens": 120, "seeds": seeds, "at_once": 2 * ROWS, "temperature": temperature}
-    return sample_episodes(policy, prompts, 2, **options)
+    starts = [Start(prompt, None, 0, prompt.example.id) for prompt in make_prompts(task, examples)]
+    options = {"max_new_tokens": 120, "environments": 2 * ROWS, "temperature": temperature}
+    return sample_episodes(policy, starts, 2, SamplingConfig().model_copy(update=options))
 
 
 def check_episodes(plain: Policy, sampler: Policy, hits: Callable[[], float]) -> None:

@@ -20,7 +20,7 @@ from grpo_env.workers import scoring_process
 
 from ..engine.policy import load_policy
 from ..episodes.conversation import check_conversation
-from ..rollout import task_examples
+from ..rollout import make_prompts, task_examples
 from ..run.evaluation import accuracy_interval, evaluate, known, mean_interval, summarize
 from ..run.folder import with_nulls
 from ..run.progress import progress
@@ -98,7 +98,7 @@ def run_eval(
     overlong, processes, writes = None, 1, out is not None
     if served is not None:
         served.print_to(console)
-        rollouts = partial(evaluate_served, served, task, examples, config)
+        rollouts = partial(evaluate_served, served, make_prompts(task, examples), config)
     else:
         policy = load_policy(config.model, device=config.engine.device, precision=config.engine.precision)
         print_policy(policy, console)
@@ -106,7 +106,7 @@ def run_eval(
         check_conversation(policy, task)
         examples, overlong = fitting_examples(policy, task, "eval", examples, config.sampling)
         processes, writes = policy.accelerator.num_processes, writes and policy.accelerator.is_main_process
-        rollouts = partial(evaluate, policy, task, examples, config)
+        rollouts = partial(evaluate, policy, make_prompts(task, examples), config)
     with progress("eval", len(examples) * (1 + samples) // processes, console) as advance, pool.ended_after():
         greedy, sampled = rollouts(samples=0, advance=advance), rollouts(samples=samples, advance=advance)
     if out is not None and writes:

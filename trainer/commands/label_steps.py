@@ -127,13 +127,7 @@ class Labels:
                 prompt = Prompt(self.task, self.task.verifier, example)
                 seed = f"{self.config.seed}/labels/{example.id}/{_digest(key[-1])}"
                 starts.setdefault(key, Start(prompt, rollout, token + 1, seed))
-        scored = continuations(
-            policy,
-            list(starts.values()),
-            self.request.rollouts,
-            max_tokens=self.config.sampling.max_new_tokens,
-            temperature=self.config.sampling.temperature,
-        )
+        scored = continuations(policy, list(starts.values()), self.request.rollouts, self.config.sampling)
         verdicts = {
             key: [row.correct >= 1 for row in rows if row.correct is not None]
             for key, rows in zip(starts, scored, strict=True)

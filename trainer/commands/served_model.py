@@ -25,7 +25,7 @@ from grpo_env.taskfile.task import Task
 from ..config import TrainConfig
 from ..engine.sampling.sampler import Rollout
 from ..group_scoring import scores_of
-from ..rollout import group_seeds, make_prompts, with_score
+from ..rollout import group_seeds, with_score
 from ..shared_types import Prompt, ScoredRollout
 
 KEY = "OPENAI_API_KEY"
@@ -149,21 +149,20 @@ def _rollout(task: Task, reply: Reply) -> Rollout:
 
 def evaluate_served(
     model: ServedModel,
-    task: Task,
-    examples: Sequence[Example],
+    prompts: Sequence[Prompt],
     config: TrainConfig,
     *,
     samples: int,
     advance: Callable[[int], None] = lambda count: None,
 ) -> list[ScoredRollout]:
-    """``run.evaluation.evaluate`` for a model behind an endpoint."""
+    """``run.evaluation.evaluate`` for a model behind an endpoint, and prompts of one task."""
     size, temperature = max(1, samples), config.sampling.temperature if samples else 0.0
     chunk = max(1, config.prompts_per_step * config.group_size // size)
     rollouts: list[ScoredRollout] = []
-    for start in range(0, len(examples), chunk):
-        prompts = make_prompts(task, examples[start : start + chunk])
-        rows = model.sample(prompts, size, config, temperature=temperature, seed=f"{config.seed}/eval", advance=advance)
-        rollouts += _scored(prompts, rows, size)
+    for start in range(0, len(prompts), chunk):
+        part = prompts[start : start + chunk]
+        rows = model.sample(part, size, config, temperature=temperature, seed=f"{config.seed}/eval", advance=advance)
+        rollouts += _scored(part, rows, size)
     return rollouts
 
 

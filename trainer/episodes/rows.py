@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from grpo_env.control_tokens import without_control_tokens
 from grpo_env.environments import pool
@@ -14,11 +14,9 @@ from grpo_env.errors import RunError
 
 from ..engine.policy import Policy
 from ..engine.sampling.sampler import Context, Rollout
+from ..shared_types import Start
 from .conversation import Conversation
 from .history import History
-
-if TYPE_CHECKING:
-    from ..shared_types import Prompt
 
 
 class Beginning(NamedTuple):
@@ -26,6 +24,13 @@ class Beginning(NamedTuple):
 
     rollout: Rollout
     turns: int
+
+    @classmethod
+    def of(cls, start: Start) -> Beginning | None:
+        """That of a start, if it has one."""
+        if start.rollout is None:
+            return None
+        return cls(start.rollout, sum(end <= start.length for _, end in start.rollout.spans or ()))
 
 
 @dataclass
@@ -128,24 +133,19 @@ class Row:
         )
 
 
-def make_rows(
-    policy: Policy,
-    prompts: Sequence[Prompt],
-    group_size: int,
-    seeds: Sequence[str],
-    beginnings: Sequence[Beginning] | None = None,
-) -> Iterator[Row]:
+def make_rows(policy: Policy, starts: Sequence[Start], group_size: int) -> Iterator[Row]:
     """The rows of all groups, each with a process of its own as soon as it is asked for."""
-    tasks = {id(prompt.task): prompt.task for prompt in prompts}
+    tasks = {id(start.prompt.task): start.prompt.task for start in starts}
     environments = {key: EnvironmentClass.of_task(task) for key, task in tasks.items()}
     conversations = {key: Conversation(policy, task.format) for key, task in tasks.items()}
     parser = response_parser(policy.tokenizer)
     plain = without_control_tokens(policy.tokenizer, of_template=True)
-    for group, (task, _, example) in enumerate(prompts):
+    for group, start in enumerate(starts):
+        task, _, example = start.prompt
         environment, conversation = environments[id(task)], conversations[id(task)]
         forks = task.spec.environment is not None and task.spec.environment.history == "fork"
+        begun = Beginning.of(start)
         for number in range(group_size):
             episode = Episode(environment, pool.take(environment), example, parser, plain, task.format.prefill)
             history = History(conversation, example) if forks else None
-            begun = None if beginnings is None else beginnings[group]
-            yield Row(group, number, f"{seeds[group]}/{number}", episode, conversation, history, begun)
+            yield Row(group, number, f"{start.seed}/{number}", episode, conversation, history, begun)

@@ -13,20 +13,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING
 
 from grpo_env.core import Finish
 from grpo_env.environments import pool
 from grpo_env.environments.episode import ChatMessage
 
+from ..config import SamplingConfig
 from ..engine.policy import Policy
 from ..engine.prefix_cache import PrefixCache
-from ..engine.sampling.sampler import Rollout, sample
+from ..engine.sampling.sampler import OnGroup, Rollout, sample
 from ..engine.sharding import unsharded
-from .rows import Beginning, Row, make_rows
-
-if TYPE_CHECKING:
-    from ..shared_types import Prompt
+from ..shared_types import Start
+from .rows import Row, make_rows
 
 # How long the engine waits for episodes that are about to be due: a fraction of the time of the last turns, in seconds
 # at least LEAST_WAIT, and FIRST_WAIT while environments start.
@@ -35,23 +33,18 @@ WAIT, LEAST_WAIT, FIRST_WAIT = 0.1, 0.02, 1.0
 
 def sample_episodes(
     policy: Policy,
-    prompts: Sequence[Prompt],
+    starts: Sequence[Start],
     group_size: int,
-    *,
-    max_new_tokens: int,
-    temperature: float,
-    seeds: Sequence[str],
-    at_once: int,
-    beginnings: Sequence[Beginning] | None = None,
-    on_group: Callable[[int, list[Rollout]], None] = lambda number, rollouts: None,
+    sampling: SamplingConfig,
+    on_group: OnGroup = lambda number, rollouts: None,
 ) -> list[Rollout]:
-    """Sample ``group_size`` episodes of every prompt, whose tasks have an environment; a group's rows are adjacent.
+    """Sample ``group_size`` episodes from every start, whose tasks have an environment; a group's rows are adjacent.
 
     ``max_new_tokens`` bounds the sampled tokens of all turns of an episode together. One that has none left, or no
     position of the model, ends with ``finish`` ``length``. A turn's samples depend on the seed of its group, its row
-    and its number alone, and so does the episode if its environment is deterministic. At most ``at_once`` environments
-    are alive; other episodes begin as these end. ``on_group`` as in ``sample``. The episodes of a group go on from one
-    of ``beginnings``: its turns are taken as they are, and the environment gets them again.
+    and its number alone, and so does the episode if its environment is deterministic. At most ``environments`` are
+    alive; other episodes begin as these end. ``on_group`` as in ``sample``. Where a start has a beginning, the episodes
+    of the group go on from it: its turns are taken as they are, and the environment gets them again.
 
     Raises what ``sample`` raises, ``UsageError`` for a chat template that fails, and ``RunError`` for an environment
     that answers a beginning in another way than before.
@@ -70,9 +63,9 @@ def sample_episodes(
         unsharded(policy) if engine is None or engine.uses_policy_model else nullcontext(),
         PrefixCache() as prefix_cache,
     ):
-        turns = _TurnSampler(policy, max_new_tokens, temperature, prefix_cache)
-        _Driver(turns, make_rows(policy, prompts, group_size, seeds, beginnings), at_once, on_end).run()
-    return [groups[group][number] for group in range(len(prompts)) for number in range(group_size)]
+        turns = _TurnSampler(policy, sampling.max_new_tokens, sampling.temperature, prefix_cache)
+        _Driver(turns, make_rows(policy, starts, group_size), sampling.environments, on_end).run()
+    return [groups[group][number] for group in range(len(starts)) for number in range(group_size)]
 
 
 @dataclass(frozen=True)

@@ -85,10 +85,8 @@ class StepSampler:
             self._policy,
             prompts[: groups.missing],
             config.group_size,
-            max_new_tokens=config.sampling.max_new_tokens,
-            environments=config.sampling.environments,
-            temperature=config.sampling.temperature,
-            seed=f"{config.seed}/{step}{groups.seed}",
+            config.sampling,
+            f"{config.seed}/{step}{groups.seed}",
         )
 
     def _take_ahead(self) -> SampledGroups | None:

@@ -14,7 +14,7 @@ from statistics import fmean
 from grpo_env.equality import all_equal
 from grpo_env.taskfile.task import Task
 
-from ..config import StepValuesConfig, TrainConfig
+from ..config import SamplingConfig, StepValuesConfig, TrainConfig
 from ..engine.policy import Policy
 from ..engine.sampling.sampler import Rollout
 from ..rollout import sample_from, score_rollouts
@@ -127,15 +127,7 @@ def _continue(
         row = rollouts[prefix.rows[0]]
         prompt = Prompt(by_name[row.task], verifiers[row.task], row.example)
         starts.append(Start(prompt, row.rollout, prefix.length, f"{config.seed}/{step}/values/{number}"))
-    continued = continuations(
-        policy,
-        starts,
-        config.step_values.rollouts,
-        max_tokens=config.sampling.max_new_tokens,
-        temperature=config.sampling.temperature,
-        environments=config.sampling.environments,
-        version=step,
-    )
+    continued = continuations(policy, starts, config.step_values.rollouts, config.sampling, step)
     for prefix, rows in zip(prefixes, continued, strict=True):
         prefix.rewards = [row.score.value for row in rows if row.score.value is not None]
     pairs = zip(prefixes, continued, strict=True)
@@ -148,24 +140,14 @@ def _rest(row: ScoredRollout, length: int) -> int:
 
 
 def continuations(
-    policy: Policy,
-    starts: Sequence[Start],
-    count: int,
-    *,
-    max_tokens: int,
-    temperature: float,
-    environments: int = 64,
-    version: int = 0,
+    policy: Policy, starts: Sequence[Start], count: int, sampling: SamplingConfig, version: int = 0
 ) -> list[list[ScoredRollout]]:
-    """``count`` continuations of each of ``starts``, scored as whole completions of at most ``max_tokens`` tokens.
+    """``count`` continuations of each of ``starts``, scored as whole completions, by weights of ``version``.
 
-    Processes divide the starts among them. Of episodes, at most ``environments`` are played at once. Raises
-    ``RunError`` if an environment answers the turns of a beginning in another way than before.
+    Processes divide the starts among them. Raises ``RunError`` if an environment answers the turns of a beginning in
+    another way than before.
     """
-    sampled = sample_from(
-        policy, starts, count, max_new_tokens=max_tokens, temperature=temperature, environments=environments
-    )
-    scored = score_rollouts(policy, sampled, version)
+    scored = score_rollouts(policy, sample_from(policy, starts, count, sampling), version)
     return [scored[place : place + count] for place in range(0, len(scored), count)]
 
 

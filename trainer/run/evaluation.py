@@ -7,50 +7,42 @@ from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean
 
 from grpo_env.confidence_intervals import Interval, bootstrap, wilson
-from grpo_env.core import Example
-from grpo_env.taskfile.task import Task
 
 from ..config import TrainConfig
 from ..engine.policy import Policy
 from ..episodes.metrics import episode_metrics
-from ..rollout import make_prompts, sample_rollouts, score_rollouts
-from ..shared_types import ScoredRollout
+from ..rollout import sample_rollouts, score_rollouts
+from ..shared_types import Prompt, ScoredRollout
 
 
 def evaluate(
     policy: Policy,
-    task: Task,
-    examples: Sequence[Example],
+    prompts: Sequence[Prompt],
     config: TrainConfig,
     *,
     samples: int,
-    step: int = 0,
     advance: Callable[[int], None] = lambda count: None,
 ) -> list[ScoredRollout]:
-    """Sample and score ``samples`` completions of every example, or one greedy completion if ``samples`` is 0.
+    """Sample and score ``samples`` completions of every prompt, or one greedy completion if ``samples`` is 0.
 
     As many rows are sampled at once as in a training step, so an evaluation needs no more memory than training.
     ``advance`` is called with the numbers of completions as they end.
     """
-    group_size = max(1, samples)
+    group_size, sampling = max(1, samples), config.sampling
+    if not samples:
+        sampling = sampling.model_copy(update={"temperature": 0.0})
     chunk = max(1, config.prompts_per_step * config.group_size // group_size)
     rollouts: list[ScoredRollout] = []
-    # Sorted by prompt length, so that a chunk contains little padding; the result has the order of the examples.
-    order = sorted(range(len(examples)), key=lambda index: len(policy.prompt_text(examples[index], task.format)))
+    # Sorted by prompt length, so that a chunk contains little padding; the result has the order of the prompts.
+    lengths = [len(policy.prompt_text(prompt.example, prompt.task.format)) for prompt in prompts]
+    order = sorted(range(len(prompts)), key=lengths.__getitem__)
     for start in range(0, len(order), chunk):
-        sampled = sample_rollouts(
-            policy,
-            make_prompts(task, [examples[index] for index in order[start : start + chunk]], step),
-            group_size,
-            max_new_tokens=config.sampling.max_new_tokens,
-            environments=config.sampling.environments,
-            temperature=config.sampling.temperature if samples else 0.0,
-            seed=f"{config.seed}/eval",
-            advance=advance,
+        part = [prompts[index] for index in order[start : start + chunk]]
+        rollouts += score_rollouts(
+            policy, sample_rollouts(policy, part, group_size, sampling, f"{config.seed}/eval", advance)
         )
-        rollouts += score_rollouts(policy, sampled)
     groups = {index: rollouts[place * group_size : (place + 1) * group_size] for place, index in enumerate(order)}
-    return [rollout for index in range(len(examples)) for rollout in groups[index]]
+    return [rollout for index in range(len(prompts)) for rollout in groups[index]]
 
 
 def summarize(rollouts: Sequence[ScoredRollout]) -> dict[str, float]:

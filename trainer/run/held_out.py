@@ -8,6 +8,7 @@ from typing import Any
 
 from grpo_env.equality import all_equal
 
+from ..rollout import make_prompts
 from ..shared_types import ScoredRollout
 from .evaluation import accuracy_interval, evaluate, summarize
 from .recorder import Recorder
@@ -46,7 +47,9 @@ def _evaluate_tasks(run: Run, samples: int, step: int) -> list[ScoredRollout]:
         return [
             rollout
             for task, examples in zip(run.tasks, run.held_out, strict=True)
-            for rollout in evaluate(run.policy, task, examples, run.config, samples=samples, step=step, advance=advance)
+            for rollout in evaluate(
+                run.policy, make_prompts(task, examples, step), run.config, samples=samples, advance=advance
+            )
         ]
 
 

@@ -91,6 +91,10 @@ class Rollout:
         return Completion(self.text, self.finish, len(self.ids), prefill, tuple(self.ids))
 
 
+OnGroup = Callable[[int, list[Rollout]], None]
+"""Called with a group's number and rollouts as soon as the last of them has ended."""
+
+
 def sample(
     policy: Policy,
     prompts: Sequence[list[int]],
@@ -102,7 +106,7 @@ def sample(
     limits: Sequence[int] | None = None,
     prefix_cache: PrefixCache | None = None,
     keys: Sequence[Hashable] = (),
-    on_group: Callable[[int, list[Rollout]], None] = lambda number, rollouts: None,
+    on_group: OnGroup = lambda number, rollouts: None,
 ) -> list[Rollout]:
     """Sample ``group_size`` completions of every prompt; the rows of a group are adjacent. Temperature 0 is greedy.
 
