@@ -11,7 +11,7 @@ from accelerate.utils import gather_object
 from torch import Tensor
 
 from .config import TrainConfig
-from .engine.logprobs import Entropy, completion_logp
+from .engine.logprobs import Entropy, Rows, completion_logp
 from .engine.policy import Policy
 from .engine.sampling.sampler import Rollout
 from .engine.sharding import is_sharded
@@ -49,8 +49,8 @@ class MicroBatch:
 
     def logp(self, policy: Policy, temperature: float, entropy: Entropy = "none") -> tuple[Tensor, Tensor]:
         """Log-probabilities and entropies under the policy, see ``completion_logp``."""
-        rows = self.prompts, self.ids, self.completion_mask, self.sampled
-        return completion_logp(policy, *rows, temperature, entropy)
+        rows = Rows(self.prompts, self.ids, self.completion_mask, self.sampled)
+        return completion_logp(policy, rows, temperature, entropy)
 
     def halves(self) -> list[MicroBatch]:
         """Its rows in two micro-batches; a single row stays as it is."""
@@ -124,22 +124,10 @@ def pack_batches(
     batches = []
     for first in range(count):
         members, local = rows[first::count].flatten(), rows[first::count][is_local[first::count]]
-        sequences = [
-            sequence
-            for group in local.tolist()
-            for row in group
-            if counts[row]
-            for sequence in _sequences(rollouts[row].rollout, advantages[row], group[0])
-            if always or sequence.advantages.any()
-        ]
-        parts = pack_rows(
-            _by_prompt(sequences),
-            [len(sequence.prompt) for sequence in sequences],
-            [len(sequence.ids) for sequence in sequences],
-            micro_batch_tokens,
-            shared=policy.shares_prompts,
-        )
-        micro_batches = [_micro_batch([sequences[index] for index in part], policy.device) for part in parts]
+        groups = [[row for row in group if counts[row]] for group in local.tolist()]
+        sequences = _trained_sequences(rollouts, advantages, groups, always=always)
+        parts = _packed(sequences, micro_batch_tokens, shared=policy.shares_prompts)
+        micro_batches = [_micro_batch(part, policy.device) for part in parts]
         if is_sharded(policy):  # all processes must make the same number of passes
             passes = max(1, *gather_object([len(micro_batches)]))
             micro_batches = pad_micro_batches(micro_batches, passes, policy.device)
@@ -203,6 +191,26 @@ def _sequences(rollout: Rollout, advantages: Tensor, group: int) -> list[_Sequen
         _Sequence(group, prompt, rollout.ids[at], sampled[at], rollout.logps[at], advantages[at], length)
         for prompt, at in rollout.sequences
     ]
+
+
+def _trained_sequences(
+    rollouts: Sequence[ScoredRollout], advantages: Tensor, groups: Sequence[Sequence[int]], *, always: bool
+) -> list[_Sequence]:
+    """Those of the rows of these groups, without those whose advantages are all 0 unless ``always``."""
+    return [
+        sequence
+        for number, group in enumerate(groups)
+        for row in group
+        for sequence in _sequences(rollouts[row].rollout, advantages[row], number)
+        if always or sequence.advantages.any()
+    ]
+
+
+def _packed(sequences: Sequence[_Sequence], budget: int, *, shared: bool) -> list[list[_Sequence]]:
+    """The sequences in micro-batches, see ``pack_rows``."""
+    prompts, lengths = [len(sequence.prompt) for sequence in sequences], [len(sequence.ids) for sequence in sequences]
+    parts = pack_rows(_by_prompt(sequences), prompts, lengths, budget, shared=shared)
+    return [[sequences[index] for index in part] for part in parts]
 
 
 def _by_prompt(sequences: Sequence[_Sequence]) -> list[list[int]]:

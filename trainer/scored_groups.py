@@ -76,22 +76,19 @@ def scored_groups(
     values: Sequence[Sequence[ValuedStep]] | None = None,
 ) -> ScoredGroups:
     """The tensors of scored rollouts; arguments as in ``token_advantages``."""
-    rewards = [row.score.value for row in rollouts]
     names, parts, weights = _part_values(rollouts)
+    by_difference = values is not None and config.step_values.use == "advantages"
     if values is None:
         # To find the tokens of steps takes time.
         with_steps = config.supervision != "outcome" or config.advantage.function is not None
         values = [_rewarded_steps(policy, row) if with_steps else [] for row in rollouts]
-        by_difference = False
-    else:
-        by_difference = config.step_values.use == "advantages"
     step_rewards, step_baselines, ends, step_mask = _padded_steps(values)
     sampled = [torch.tensor(row.rollout.sampled, dtype=torch.bool) for row in rollouts]
     return ScoredGroups(
         group_size=config.group_size,
-        rewards=_float64(reward or 0.0 for reward in rewards),
-        scored=torch.tensor([reward is not None for reward in rewards]),
-        metric=_float64(row.correct or 0.0 for row in rollouts),
+        rewards=_float64(row.score.value for row in rollouts),
+        scored=torch.tensor([row.score.scored for row in rollouts]),
+        metric=_float64(row.correct for row in rollouts),
         truncated=torch.tensor([row.rollout.finish == "length" for row in rollouts]),
         episode=torch.tensor([row.rollout.spans is not None for row in rollouts]),
         sampled=pad_sequence(sampled, batch_first=True),
@@ -106,8 +103,9 @@ def scored_groups(
     )
 
 
-def _float64(values: Iterable[float]) -> Tensor:
-    return torch.tensor(list(values), dtype=torch.float64)
+def _float64(values: Iterable[float | None]) -> Tensor:
+    """The values, 0 where there is none."""
+    return torch.tensor([value or 0.0 for value in values], dtype=torch.float64)
 
 
 def _part_values(rollouts: Sequence[ScoredRollout]) -> tuple[tuple[str, ...], Tensor, Tensor]:

@@ -140,7 +140,7 @@ def generate(
             console.print(f"resuming after {counted(output.summary.rows, 'example')} of an interrupted run")
         before, start = output.summary.completions, time.perf_counter()
         try:
-            _sample_rest(sampler, task, config, request, examples, output, console)
+            _sample_rest(sampler, make_prompts(task, examples), config, request, output, console)
         except BaseException:
             if output.resumable:
                 console.print("finished prompts are kept; the same command resumes after them", style="yellow")
@@ -162,22 +162,23 @@ def _fitting(
 
 def _sample_rest(
     sampler: Policy | ServedModel,
-    task: Task,
+    prompts: Sequence[Prompt],
     config: TrainConfig,
     request: Request,
-    examples: Sequence[Example],
     output: ResumableOutput,
     console: Console,
 ) -> None:
     """Sample what ``output`` does not have yet."""
     size = max(1, request.batch // request.copies)
-    rest = examples[output.chunks * size :]
+    rest = prompts[output.chunks * size :]
     with progress("generate", len(rest) * request.copies, console) as advance:
         for start in range(0, len(rest), size):
             some = rest[start : start + size]
-            rollouts = _sample(sampler, make_prompts(task, some), config, request, advance)
+            rollouts = _sample(sampler, some, config, request, advance)
             groups = [rollouts[place : place + request.copies] for place in range(0, len(rollouts), request.copies)]
-            lines = "".join(dump_record(_row(*pair)) for pair in zip(some, groups, strict=True))
+            lines = "".join(
+                dump_record(_row(prompt.example, group)) for prompt, group in zip(some, groups, strict=True)
+            )
             ends = Counter(rollout.finish for rollout in rollouts)
             summary = ScoreSummary(rows=len(some), completions=len(rollouts), statuses={"finish": Counter(ends)})
             output.add(ChunkResult(lines.encode(), (), summary))

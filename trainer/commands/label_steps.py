@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -285,24 +285,34 @@ def _labeled(
     verdicts = [metric_value(score, task.metric) for of_row in scores for score in of_row]
     pairs = [(row.example, rollout) for row, rollouts in readable for rollout in rollouts]
     of_all, tokens = labels.of(policy, pairs, [None if value is None else value >= 1 for value in verdicts])
-    found, lines, counts = iter(of_all), [], Counter(tokens=tokens)
+    found, lines, counts = iter(of_all), list[str](), Counter(tokens=tokens)
     for (row, rollouts), of_row in zip(readable, scores, strict=True):
         pairs_of_row = zip(row.completions, rollouts, strict=True)
         steps = [_shifted(next(found), len(seen.text) - len(rollout.text)) for seen, rollout in pairs_of_row]
-        with_part = tuple(
-            replace(score, parts=(*score.parts, _part(of_completion)))
-            for score, of_completion in zip(of_row, steps, strict=True)
-        )
-        own = {name: value for name, value in row.example.info.items() if name not in RESERVED}
-        result = RowResult(row, row.key or str(row.line), with_part)
-        for index, of_completion in enumerate(steps):
-            lines.append(dump_record(own | score_row(task, result, index) | _columns(of_completion)))
-            counts.update("good" if label.correct else "bad" for label in of_completion if label.total)
-            counts["unknown"] += sum(label.total == 0 for label in of_completion)
-            counts["continuations"] += sum(label.total for label in of_completion if not label.own)
+        lines += _lines(task, row, of_row, steps)
+        counts.update(_counts(chain.from_iterable(steps)))
     summary = ScoreSummary(rows=len(readable) + len(rejects), skipped=skipped, bad_rows=len(rejects))
     summary.completions, summary.statuses = len(pairs), {"steps": counts}
     return ChunkResult("".join(lines).encode(), rejects, summary)
+
+
+def _lines(task: Task, row: InputRow, scores: Sequence[Score], steps: Sequence[Sequence[StepLabel]]) -> Iterator[str]:
+    """The rows of the output for a row of the file, one for each completion."""
+    pairs = zip(scores, steps, strict=True)
+    with_part = tuple(replace(score, parts=(*score.parts, _part(labels))) for score, labels in pairs)
+    own = {name: value for name, value in row.example.info.items() if name not in RESERVED}
+    result = RowResult(row, row.key or str(row.line), with_part)
+    for index, labels in enumerate(steps):
+        yield dump_record(own | score_row(task, result, index) | _columns(labels))
+
+
+def _counts(labels: Iterable[StepLabel]) -> Counter[str]:
+    """How many steps are good, bad and unknown, and how many continuations say so."""
+    counts = Counter[str](unknown=0, continuations=0)
+    for label in labels:
+        counts["unknown" if not label.total else "good" if label.correct else "bad"] += 1
+        counts["continuations"] += 0 if label.own else label.total
+    return counts
 
 
 def _rollout(policy: Policy, labels: Labels, example: Example, completion: Completion) -> Rollout:

@@ -111,7 +111,11 @@ def train_reward_model(
     loaded = verifier.trainable(settings.seed)
     labelled = _read(verifier, loaded, files, task, request)
     train, held_out = _split(labelled, file, request.held_out, settings.seed)
-    _print_start(loaded, name, labelled, train, held_out, settings, console)
+    for line in _start_lines(loaded, name, labelled, train, held_out, settings):
+        console.print(line, markup=False, soft_wrap=True)
+    if (prompts := len({row.prompt for row in held_out})) < FEW_HELD_OUT:
+        few = f"only {counted(prompts, 'prompt')} held out: the figures below may be far off; label more prompts"
+        console.print(f"{few}, or raise --held-out", style="yellow", soft_wrap=True)
     with _new_folder(out) as draft:
         with progress("reward-model", settings.epochs * len(train), console) as advance:
             training_loss = fit(loaded, train, settings, advance)
@@ -233,30 +237,25 @@ def _counts(left_out: Counter[str]) -> str:
     return ", ".join(f"{count:,} {why}" for why, count in left_out.most_common())
 
 
-def _print_start(
+def _start_lines(
     loaded: Pretrained,
     name: str,
     labelled: LabelledSet,
     train: Sequence[Labelled],
     held_out: Sequence[Labelled],
     settings: FitSettings,
-    console: Console,
-) -> None:
+) -> Iterator[str]:
+    """What is trained on what, and how."""
     weights = sum(weight.numel() for weight in loaded.model.parameters())
     prompts = len({row.prompt for row in train}), len({row.prompt for row in held_out})
     unlabelled = f", {counted(labelled.unlabelled, 'step')} without a label" if labelled.unlabelled else ""
     completions = counted(len(labelled.rows), "completion")
     epochs = f"{counted(settings.epochs, 'epoch')} of {counted(len(train), 'completion')}"
-    lines = [
+    yield (
         f"data       {counted(len(labelled.labels), 'label')} of {completions}{unlabelled}; "
-        f"{counted(prompts[0], 'prompt')} to train on, {prompts[1]:,} held out",
-        f"model      {name}: {weights:,} parameters, fp32 on {loaded.device}",
-        f"training   {epochs}, {settings.batch_size} an update, learning rate {settings.learning_rate:g}",
-    ]
+        f"{counted(prompts[0], 'prompt')} to train on, {prompts[1]:,} held out"
+    )
     if labelled.left_out:
-        lines.insert(1, f"left out   {_counts(labelled.left_out)}")
-    for line in lines:
-        console.print(line, markup=False, soft_wrap=True)
-    if prompts[1] < FEW_HELD_OUT:
-        line = f"only {counted(prompts[1], 'prompt')} held out: the figures below may be far off; label more prompts"
-        console.print(f"{line}, or raise --held-out", style="yellow", soft_wrap=True)
+        yield f"left out   {_counts(labelled.left_out)}"
+    yield f"model      {name}: {weights:,} parameters, fp32 on {loaded.device}"
+    yield f"training   {epochs}, {settings.batch_size} an update, learning rate {settings.learning_rate:g}"

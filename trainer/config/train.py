@@ -123,15 +123,7 @@ class TrainConfig(Settings):
             UsageError: beginning with ``source``, for an unknown name (with the nearest known name, also for names of
                 other libraries), a wrong type, or a value that is not allowed.
         """
-        merged: dict[str, Any] = {}
-        layers = [flatten(mapping, source) for mapping in (defaults or {}, settings)]
-        naming = next((layer for layer in reversed(layers) if "preset" in layer), None)
-        for explicit in layers:
-            if explicit.keys() & {"steps", "epochs"}:
-                merged = {name: value for name, value in merged.items() if name not in ("steps", "epochs")}
-            if explicit is naming:  # its preset replaces that of the defaults whole
-                merged |= PRESETS.get(str(explicit["preset"]), {})
-            merged |= explicit
+        merged = _merged(flatten(defaults or {}, source), flatten(settings, source))
         if merged.get("sampling.engine", "auto") == "auto":  # settled here, so that a run resumes with the same one
             device = str(merged.get("engine.device", "auto"))
             merged["sampling.engine"] = "vllm" if merged.get("sampling.url") else engine_here(device)
@@ -144,6 +136,19 @@ class TrainConfig(Settings):
             return cls.model_validate(_nested(merged))
         except ValidationError as error:
             raise UsageError(f"{source}: {explained(error, FIELDS)}") from None
+
+
+def _merged(*layers: dict[str, Any]) -> dict[str, Any]:
+    """Flat settings, of which later ones take precedence: also ``epochs`` over ``steps``, and presets as a whole."""
+    merged: dict[str, Any] = {}
+    naming = next((layer for layer in reversed(layers) if "preset" in layer), None)
+    for explicit in layers:
+        if explicit.keys() & {"steps", "epochs"}:
+            merged = {name: value for name, value in merged.items() if name not in ("steps", "epochs")}
+        if explicit is naming:  # its preset replaces that of the defaults whole
+            merged |= PRESETS.get(str(explicit["preset"]), {})
+        merged |= explicit
+    return merged
 
 
 def _leaves(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -23,20 +23,21 @@ Entropy = Literal["none", "value", "gradient"]
 """Whether entropies are computed, and whether with a gradient."""
 
 
-def completion_logp(
-    policy: Policy,
-    prompts: Sequence[list[int]],
-    ids: Tensor,
-    completion_mask: Tensor,
-    sampled: Tensor,
-    temperature: float,
-    entropy: Entropy = "none",
-) -> tuple[Tensor, Tensor]:
+class Rows(NamedTuple):
+    """Arguments of ``completion_states``; ``sampled`` (rows, T) is True where a token was sampled."""
+
+    prompts: Sequence[list[int]]
+    ids: Tensor
+    completion_mask: Tensor
+    sampled: Tensor
+
+
+def completion_logp(policy: Policy, rows: Rows, temperature: float, entropy: Entropy = "none") -> tuple[Tensor, Tensor]:
     """(rows, T) log-probabilities of the sampled tokens and entropies at their positions, in nats; 0 elsewhere.
 
-    Arguments are as in ``completion_states``; ``sampled`` (rows, T) is True where a token was sampled. Without
-    ``entropy`` all entropies are 0.
+    Without ``entropy`` all entropies are 0.
     """
+    prompts, ids, completion_mask, sampled = rows
     logp, entropies = (torch.zeros(ids.shape, device=ids.device) for _ in range(2))
     head = head_of(policy)
     has_told = bool((sampled != completion_mask).any())

@@ -282,20 +282,9 @@ def load_model(
     ``dtype`` "auto" is the file's. ``quantize`` "nf4" keeps the weights of linear layers in 4 bits on ``device``
     (QLoRA, Dettmers et al. 2023), in bitsandbytes' double-quantized NormalFloat. Raises ``UsageError``.
     """
-    options: dict[str, Any] = {"dtype": dtype}
-    if quantize is not None:
-        if find_spec("bitsandbytes") is None:
-            raise UsageError(f"lora.quantize={quantize} needs bitsandbytes: pip install 'grpo_env[8bit]'")
-        kind = {"bnb_4bit_quant_type": quantize, "bnb_4bit_use_double_quant": True}
-        config = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype=torch.bfloat16, **kind)
-        options |= {"quantization_config": config, "device_map": {"": device or "cpu"}}
+    options = {"dtype": dtype, **({} if quantize is None else _quantized(quantize, device))}
     transformers_logging.disable_progress_bar()
-    source = MODELS.get(str(name)) or Path(name)
-    if (bundled := str(name).replace("_", "-")) in MODELS and str(name) not in MODELS and not source.is_dir():
-        raise UsageError(f"model {str(name)!r}: no such model; the bundled one is called {bundled!r}")
-    if source.is_absolute() and not source.is_dir():
-        raise UsageError(f"model {str(name)!r}: no such folder; give a hub id or a folder")
-    source = source.resolve() if source.is_dir() else source  # adapters write the path of their base model to a file
+    source = _model_source(str(name))
     adapter = is_adapter(source)
     if adapter and find_spec("peft") is None:
         raise UsageError(f"model {str(name)!r} is an adapter, which needs peft: pip install 'grpo_env[lora]'")
@@ -310,3 +299,22 @@ def load_model(
             reason += " This machine is offline: only models in folders and in the hub's cache can be loaded."
         raise UsageError(f"model {str(name)!r} cannot be loaded ({reason}); give a hub id or a folder") from error
     return model, tokenizer
+
+
+def _quantized(kind: str, device: torch.device | None) -> dict[str, Any]:
+    """What transformers needs to keep linear layers in 4 bits. Raises ``UsageError`` without bitsandbytes."""
+    if find_spec("bitsandbytes") is None:
+        raise UsageError(f"lora.quantize={kind} needs bitsandbytes: pip install 'grpo_env[8bit]'")
+    how = {"bnb_4bit_quant_type": kind, "bnb_4bit_use_double_quant": True}
+    config = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype=torch.bfloat16, **how)
+    return {"quantization_config": config, "device_map": {"": device or "cpu"}}
+
+
+def _model_source(name: str) -> Path:
+    """The folder or hub id of a model. Raises ``UsageError`` for a folder that does not exist."""
+    source = MODELS.get(name) or Path(name)
+    if (bundled := name.replace("_", "-")) in MODELS and name not in MODELS and not source.is_dir():
+        raise UsageError(f"model {name!r}: no such model; the bundled one is called {bundled!r}")
+    if source.is_absolute() and not source.is_dir():
+        raise UsageError(f"model {name!r}: no such folder; give a hub id or a folder")
+    return source.resolve() if source.is_dir() else source  # adapters write the path of their base model to a file

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from statistics import fmean
 
+from grpo_env.core import Completion
+
 from ..engine.sampling.sampler import Rollout
 
 PROBLEMS = ("unreadable", "unknown_tool", "wrong_arguments", "raised", "late")
@@ -26,17 +28,25 @@ def episode_metrics(rollouts: Sequence[Rollout]) -> dict[str, float]:
     rows = [(rollout, rollout.episode) for rollout in rollouts if rollout.episode is not None]
     if not rows:
         return {}
-    results = [result for _, episode in rows for turn in episode.turns for result in turn.results]
-    problems = Counter[str](result.problem for result in results)
+    episodes = [episode for _, episode in rows]
     return {
-        "turns": fmean(len(episode.turns) for _, episode in rows),
-        "calls": len(results) / len(rows),
-        "call_problems": sum(problems[problem] for problem in PROBLEMS) / max(1, len(results)),
-        **{f"calls/{problem}": problems[problem] for problem in PROBLEMS},
-        "out_of_turns": fmean(episode.finish == "turns" for _, episode in rows),
-        "environments_failed": sum(bool(e.environment and e.environment.failure) for _, e in rows),
+        "turns": fmean(len(episode.turns) for episode in episodes),
+        **_call_metrics(episodes),
+        "out_of_turns": fmean(episode.finish == "turns" for episode in episodes),
+        "environments_failed": sum(bool(e.environment and e.environment.failure) for e in episodes),
         "told_tokens": fmean(len(rollout.ids) - rollout.num_sampled for rollout, _ in rows),
         **_fork_metrics([rollout for rollout, _ in rows if rollout.unwritten is not None]),
+    }
+
+
+def _call_metrics(episodes: Sequence[Completion]) -> dict[str, float]:
+    results = [result for episode in episodes for turn in episode.turns for result in turn.results]
+    problems = Counter[str](result.problem for result in results)
+    failed = {f"calls/{problem}": problems[problem] for problem in PROBLEMS}
+    return {
+        "calls": len(results) / len(episodes),
+        "call_problems": sum(failed.values()) / max(1, len(results)),
+        **failed,
     }
 
 

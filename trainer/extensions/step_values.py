@@ -68,11 +68,11 @@ def step_values(
     rewards = [row.score.value for row in rollouts]
     size = config.group_size
     groups = [range(start, start + size) for start in range(0, len(rollouts), size)]
-    prefixes: list[_Prefixes] = [{} for _ in groups]
-    for number, group in enumerate(groups):
-        scored = [row for row in group if rewards[row] is not None]
-        if not settings.skip_uniform or not all_equal([rewards[row] or 0.0 for row in scored]):
-            prefixes[number] = _shared_prefixes(policy, by_name, rollouts, scored, settings)
+    prefixes: list[_Prefixes] = []
+    for group in groups:
+        known = {row: reward for row in group if (reward := rewards[row]) is not None}
+        skips = settings.skip_uniform and all_equal(list(known.values()))
+        prefixes.append({} if skips else _shared_prefixes(policy, by_name, rollouts, list(known), settings))
     waiting = [prefix for of_group in prefixes for prefix in of_group.values() if len(prefix.rows) <= settings.rollouts]
     tokens = _continue(policy, by_name, rollouts, waiting, config, step)
     rows = [

@@ -6,7 +6,7 @@ packed rows too, 1.28 times (one core).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -113,7 +113,7 @@ def attention_forward(
         packed = [states[0].transpose(0, 1) for states in (query, key, value)]
         return attend(module, *packed, window=window, scaling=scaling, softcap=softcap)[None], None
     if prompts is not None:
-        return shared_prompt_attention(module.layer_idx, query, key, value, prompts, scaling, softcap, window), None
+        return shared_prompt_attention(module.layer_idx, query, key, value, prompts, options), None
     if softcap is None:
         fused: tuple[Tensor, None] = sdpa_attention_forward(module, query, key, value, attention_mask, **options)
         return fused
@@ -138,11 +138,10 @@ def shared_prompt_attention(
     key: Tensor,
     value: Tensor,
     prompts: SharedPrompts,
-    scaling: float | None,
-    softcap: float | None,
-    window: int | None,
+    options: Mapping[str, Any],
 ) -> Tensor:
     """The same for a single query per row, which sees the row's prompt and all of its ``key`` and ``value``."""
+    scaling, softcap, window = (options.get(name) for name in ("scaling", "softcap", "sliding_window"))
     keys = key.shape[2]
     queries = _stack_queries(query, key.shape[1], scaling)
     # Without a soft cap or a window, padding can be hidden by a bias on the scores, and no mask is needed.
