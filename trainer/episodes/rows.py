@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from grpo_env.control_tokens import without_control_tokens
 from grpo_env.environments import pool
@@ -14,9 +14,11 @@ from grpo_env.errors import RunError
 
 from ..engine.policy import Policy
 from ..engine.sampling.sampler import Context, Rollout
-from ..shared_types import Start
 from .conversation import Conversation
 from .history import History
+
+if TYPE_CHECKING:
+    from ..shared_types import Start
 
 
 class Beginning(NamedTuple):

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING
 
 from grpo_env.core import Finish
 from grpo_env.environments import pool
@@ -23,8 +24,10 @@ from ..engine.policy import Policy
 from ..engine.prefix_cache import PrefixCache
 from ..engine.sampling.sampler import OnGroup, Rollout, sample
 from ..engine.sharding import unsharded
-from ..shared_types import Start
 from .rows import Row, make_rows
+
+if TYPE_CHECKING:
+    from ..shared_types import Start
 
 # How long the engine waits for episodes that are about to be due: a fraction of the time of the last turns, in seconds
 # at least LEAST_WAIT, and FIRST_WAIT while environments start.
