@@ -50,6 +50,8 @@ def train(
         Path | None, typer.Option("--resume", help="Resume the run in this folder; steps=+N for N more steps.")
     ] = None,
     verifiers: VerifierFiles = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Train nothing: print what the run takes on a GPU.")] = False,
+    gpu: Annotated[float, typer.Option("--gpu", min=1, help="With --plan: memory of the GPU in GB.")] = 24,
     list_settings: Annotated[
         bool, typer.Option("--settings", callback=_list_settings, is_eager=True, help="List the settings.")
     ] = False,
@@ -81,6 +83,12 @@ def train(
         settings["model"] = model
     mixture = load_mixture(task, keys)
     quiet_libraries()
+    if plan:
+        from grpo_env.trainer.commands.plan import plan_lines
+
+        for line in plan_lines(mixture, gpu, settings):
+            typer.echo(line)
+        return
     from grpo_env.check import gain_warning
     from grpo_env.trainer import loop
     from grpo_env.trainer.run.folder import is_first_process

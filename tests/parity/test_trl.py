@@ -105,7 +105,7 @@ def own_update(task: Task, scored_rollouts: Sequence[ScoredRollout], **settings:
     run = Run.load(Mixture.of(task), config(**settings))
     optimizer = Recorder(run.policy.model)
     advantages = token_advantages(run.policy, scored_rollouts, run.config)
-    batches = pack_batches(run.policy, scored_rollouts, advantages, run.config, run.config.engine.micro_batch_tokens)
+    batches = pack_batches(run.policy, scored_rollouts, advantages, run.config, run.micro_batch_tokens)
     if run.reference is not None:
         add_reference_logp(run.policy, run.reference, batches, run.config.sampling.temperature)
     stats = update(run.policy, optimizer, batches, run.config, 0)

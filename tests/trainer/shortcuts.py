@@ -14,6 +14,7 @@ from torch import Tensor
 from grpo_env.trainer.advantages import token_advantages
 from grpo_env.trainer.batch import Batch, MicroBatch, pack_batches
 from grpo_env.trainer.config import SamplingConfig, TrainConfig
+from grpo_env.trainer.engine.memory import default_tokens
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.optimizer import make_optimizer
 from grpo_env.trainer.rollout import sample_rollouts, score_rollouts
@@ -75,7 +76,7 @@ def packed(policy: Policy, rollouts: Sequence[ScoredRollout], config: TrainConfi
 def mini_batches(policy: Policy, rollouts: Sequence[ScoredRollout], config: TrainConfig) -> list[Batch]:
     """These rollouts in ``optimizer.mini_batches``."""
     advantages = token_advantages(policy, rollouts, config)
-    return pack_batches(policy, rollouts, advantages, config, config.engine.micro_batch_tokens)
+    return pack_batches(policy, rollouts, advantages, config, default_tokens(policy, config))
 
 
 def loss_of(

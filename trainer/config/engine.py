@@ -12,9 +12,9 @@ from .settings import Settings
 class EngineConfig(Settings):
     """Device, precision and memory. Gradients are the same for every value of these, up to rounding."""
 
-    micro_batch_tokens: int = Field(default=4096, ge=1)
-    """Token positions, padding included, per forward and backward pass: trades memory for speed. Halved when memory
-    runs out."""
+    micro_batch_tokens: int | None = Field(default=None, ge=1)
+    """Token positions, padding included, per forward and backward pass: trades memory for speed. null: as many as
+    are estimated to fit into the free memory on CUDA, 4,096 elsewhere."""
     gradient_checkpointing: bool = False
     """Recompute activations in the backward pass: less memory, a third more time."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"

@@ -8,6 +8,7 @@
 ``sampling.sampler.sample``                     token ids to rollouts: text, ids and their log-probabilities
 ``prefix_cache.PrefixCache``                    keys and values of episodes between their turns, for ``sample``
 ``logprobs.completion_logp``                    log-probabilities of completion tokens, with gradients
+``memory.default_tokens``                       the size of micro-batches that fits into memory
 ``sharding.optimizer_step``                     a clipped step of the optimizer, over all processes
 ``sharding.with_fsdp``, ``unsharded``           the policy with sharded weights; all weights for a while
 ``sharding.full_state``, ``shard_state``        full tensors for a checkpoint, and back to shards

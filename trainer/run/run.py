@@ -19,6 +19,7 @@ from grpo_env.workers import scoring_process
 
 from ..batch import Batch
 from ..config import TrainConfig
+from ..engine.memory import default_tokens
 from ..engine.policy import Policy
 from ..engine.sampling.protocol import RolloutEngine
 from ..extensions.prompt_sampler import PromptSampler
@@ -36,8 +37,9 @@ class Run:
     """What a run has from its first step to its last; what it writes is a ``Recorder``.
 
     ``samplers`` and ``held_out`` have one entry for each task. ``reference`` holds the weights of the reference model,
-    ``None`` without a KL penalty. ``learned`` is the part of the reward that ``reward_model`` watches, and
-    ``initial_rms`` the root mean square of the trained weights before training.
+    ``None`` without a KL penalty. ``learned`` is the part of the reward that ``reward_model`` watches.
+    ``micro_batch_tokens`` is the setting or its default, and ``initial_rms`` the root mean square of the trained
+    weights before training.
     """
 
     mixture: Mixture
@@ -48,6 +50,7 @@ class Run:
     held_out: Sequence[Sequence[Example]]
     reference: dict[str, Tensor] | None
     learned: LearnedPart | None
+    micro_batch_tokens: int
     initial_rms: float
     console: RunConsole
 
@@ -83,6 +86,9 @@ class Run:
                 [_fitting(policy, task, "eval", examples, config, report) for task, examples in pairs],
                 policy.snapshot() if config.kl.coef > 0 else None,
                 None if len(mixture.tasks) > 1 else learned_part(mixture.tasks[0], config.reward_model),
+                # On purpose while vLLM in this process holds its memory: torch keeps what an update took, and vLLM must
+                # wake up beside that.
+                default_tokens(policy, config),
                 root_mean_square(policy),
                 console,
             )
@@ -123,11 +129,11 @@ class Run:
 class Progress:
     """How far training is: ``updates`` are complete steps, ``mid_update`` is True inside the next one's update.
 
-    ``micro_batch_tokens`` is the setting, or less after memory ran out.
+    ``micro_batch_tokens`` is that of the run, or less after memory ran out.
     """
 
     def __init__(self, run: Run, updates: int) -> None:
-        self.updates, self.mid_update, self.micro_batch_tokens = updates, False, run.config.engine.micro_batch_tokens
+        self.updates, self.mid_update, self.micro_batch_tokens = updates, False, run.micro_batch_tokens
         self._report = run.console.report
         run.optimizer.register_step_pre_hook(self._begin)
 

@@ -35,6 +35,10 @@ def print_start(run: Run, folder: Path, start: int) -> None:
         f"algorithm  {settings_text(config)}, {config.supervision} supervision, {config.steps} steps of "
         f"{config.prompts_per_step} x {config.group_size} = {config.prompts_per_step * config.group_size} completions"
     )
+    if config.engine.micro_batch_tokens is None and run.policy.device.type == "cuda":
+        run.console.print(
+            f"memory     engine.micro_batch_tokens is {run.micro_batch_tokens}, by the free memory of this GPU"
+        )
     for line in fallbacks(run.policy):
         run.console.print(line)
     for line in filter(None, [precision_warning(run.policy), *launcher_warnings(run.policy)]):

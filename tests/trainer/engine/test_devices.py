@@ -13,6 +13,7 @@ from grpo_env.taskfile.task import load_task
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.fast.attention import install_attention
 from grpo_env.trainer.engine.forward import with_fast_paths
+from grpo_env.trainer.engine.memory import default_tokens, position_bytes
 from grpo_env.trainer.engine.policy import Policy, load_policy
 from grpo_env.trainer.engine.sampling import own
 from grpo_env.trainer.engine.sampling.own import decoding_context
@@ -43,6 +44,14 @@ SETTINGS: dict[str, dict[str, Any]] = {
     },
     "ratio of the penalty": {"kl.coef": 0.1, "kl.bias_correction": True, "engine.micro_batch_tokens": 64},
 }
+
+
+@pytest.fixture(autouse=True)
+def _fake_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """3 GB are free, and torch holds another that it does not use."""
+    monkeypatch.setattr("torch.cuda.mem_get_info", lambda device: (3_000_000_000, 8_000_000_000))
+    monkeypatch.setattr("torch.cuda.memory_reserved", lambda device: 2_000_000_000)
+    monkeypatch.setattr("torch.cuda.memory_allocated", lambda device: 1_000_000_000)
 
 
 @pytest.fixture
@@ -93,6 +102,18 @@ def test_a_checkpoint_is_restored_on_the_models_device(cuda_policy: Policy, tmp_
         assert folder.load(cuda_policy, optimizer, reference) == (1, [])
         moments = [state[name] for state in optimizer.state.values() for name in ("exp_avg", "exp_avg_sq")]
         assert {tensor.device for tensor in (*cuda_policy.trained.values(), *moments, *reference.values())} == {CUDA}
+
+
+def test_micro_batches_are_as_large_as_memory_allows(cuda_policy: Policy) -> None:
+    model, weights = cuda_policy.model.config, cuda_policy.parameters
+    with FakeCuda():
+        policy = replace(cuda_policy, has_separate_head=True, autocast=torch.bfloat16)
+        tokens = default_tokens(policy, TrainConfig())
+        assert default_tokens(policy, TrainConfig(engine={"micro_batch_tokens": 77})) == 77
+    free = 4_000_000_000 - 14 * weights - 2**26 * 24
+    position = position_bytes(model, torch.bfloat16, False)
+    assert tokens <= 0.8 * free / position < tokens + 1024
+    assert 1024 < tokens < 65536
 
 
 class CountingCuda(FakeCuda):

@@ -1,0 +1,53 @@
+"""``grpo_env train --plan``: what a run takes on one GPU, before there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from grpo_env.taskfile.mixture import Mixture
+
+from ..config import TrainConfig
+from ..engine.memory import MemoryPlan, plan_memory
+
+PROMPT_TOKENS = 512  # where sampling.max_prompt_tokens does not say
+
+# What is tried, in this order, where a run does not fit.
+SAVERS: tuple[dict[str, Any], ...] = (
+    {"engine.gradient_checkpointing": True},
+    {"engine.gradient_checkpointing": True, "optimizer.name": "adamw_8bit"},
+    {"engine.gradient_checkpointing": True, "lora.rank": 16},
+    {"engine.gradient_checkpointing": True, "lora.rank": 16, "lora.quantize": "nf4"},
+)
+
+
+def plan_lines(mixture: Mixture, gpu: float, settings: Mapping[str, Any]) -> Iterator[str]:
+    """The plan of a run on a GPU of ``gpu`` GB, as lines. Raises ``UsageError``."""
+    config = TrainConfig.from_mapping(settings, defaults=mixture.defaults)
+    prompt = config.sampling.max_prompt_tokens or PROMPT_TOKENS
+    plan = plan_memory(config, gpu * 1e9, prompt)
+    yield f"plan       {config.model}: {plan.parameters:,} parameters ({plan.trained:,} trained), bf16, {gpu:g} GB"
+    for phase, parts in (("always", plan.held), ("update", plan.update), ("sampling", plan.sampling)):
+        for name, size in parts.items():
+            yield f"{phase:10} {size / 1e9:7.2f} GB  {name}"
+    if config.epochs is not None:
+        lines: list[str] = []
+        config.in_steps(sum(len(task.examples("train")) for task in mixture.tasks), lines.append)
+        yield from lines
+    rows = config.prompts_per_step * config.group_size
+    sampled = f"{rows} completions of {config.sampling.max_new_tokens} tokens after prompts of {prompt}"
+    if plan.fits:
+        yield f"fits       micro-batches of {plan.tokens:,} tokens ({plan.per_position / 1e6:.2f} MB each); {sampled}"
+        return
+    yield f"too large  {sampled}"
+    yield next(_savings(settings, mixture, gpu, prompt), "None of the settings that save memory is enough.")
+
+
+def _savings(settings: Mapping[str, Any], mixture: Mixture, gpu: float, prompt: int) -> Iterator[str]:
+    """The settings that make it fit."""
+    for saver in SAVERS:
+        config = TrainConfig.from_mapping({**settings, **saver}, defaults=mixture.defaults)
+        plan: MemoryPlan = plan_memory(config, gpu * 1e9, prompt)
+        if plan.fits:
+            words = " ".join(f"{name}={str(value).lower()}" for name, value in saver.items())
+            yield f"would fit  {words}: micro-batches of {plan.tokens:,} tokens"
