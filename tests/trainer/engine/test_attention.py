@@ -11,7 +11,7 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 from grpo_env.trainer.engine.fast.attention import NAME, attention_forward, install_attention
-from grpo_env.trainer.engine.fast.packed import PaddedLayout
+from grpo_env.trainer.engine.fast.packed import Layout
 from grpo_env.trainer.engine.forward import completion_states
 from grpo_env.trainer.engine.policy import load_policy
 
@@ -54,7 +54,7 @@ def test_a_soft_cap_bounds_the_scores() -> None:
 
 def test_completions_are_padded_to_the_longest_of_their_chunk() -> None:
     lengths = torch.tensor([0, 0, 1, 2, 3, 5, 7, 40])
-    layout = PaddedLayout(
+    layout = Layout(
         torch.zeros(8, dtype=torch.long), torch.ones(1, 3, dtype=torch.bool), torch.arange(40) < lengths[:, None]
     )
     parts = layout.split(torch.randn(3 + int(lengths.sum()), 2, 4))
@@ -64,7 +64,7 @@ def test_completions_are_padded_to_the_longest_of_their_chunk() -> None:
 def test_a_packed_row_equals_each_sequence_alone() -> None:
     """Two prompts, three completions, one of them empty; a window of three positions or none."""
     prompt_rows, prompts, lengths = torch.tensor([1, 0, 1]), [2, 4], [3, 0, 2]
-    layout = PaddedLayout(
+    layout = Layout(
         prompt_rows, *(torch.arange(max(counts)) < torch.tensor(counts)[:, None] for counts in (prompts, lengths))
     )
     assert layout.positions.tolist() == [0, 1, 0, 1, 2, 3, 4, 5, 6, 4, 5]
@@ -72,7 +72,7 @@ def test_a_packed_row_equals_each_sequence_alone() -> None:
     states = [torch.randn(1, heads, 11, 8, generator=draw, dtype=torch.float64) for heads in (4, 2, 2)]
     where = {0: [0, 1], 1: [2, 3, 4, 5]}, {0: [6, 7, 8], 1: [], 2: [9, 10]}
     for window in (None, 3):
-        actual, _ = attention_forward(GROUPED, *states, None, layout=layout, sliding_window=window)
+        actual, _ = attention_forward(GROUPED, *states, None, attend=layout.attend, sliding_window=window)
         for number, positions in (
             *where[0].items(),
             *((int(prompt_rows[row]), places) for row, places in where[1].items()),
