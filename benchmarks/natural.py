@@ -13,8 +13,12 @@ left out. Each row is scored as written and, if its source names an answer, once
     math-verify   as it is by default, with the gold answer in dollars and plain: either may be equal
     math-verify+  the same, but told the choices where the gold answer is a letter or yes/no
     trl           ``accuracy_reward`` with the gold answer in dollars
+    verl-gsm8k    ``gsm8k.compute_score(method="flexible")``: the last number
+    verl-math     ``math_reward.compute_score``: the last box, by Hendrycks' normalised strings
+    verl-dapo     ``math_dapo.compute_score``: "Answer: ..." or the last box, in the last 300 characters
+    verl-prime    ``prime_math.compute_score``: a box or the end of the text, strings and then sympy
 
-Each gets an extracted answer as it reads it: ours in the tag, TRL in a box, the others bare. A verdict is a reward of
+Each gets an extracted answer as it reads it: ours in the tag, TRL and verl in a box, the others bare. A verdict is a reward of
 1 or not; an unscored row counts as refused. ``ms`` is the processor time a row, children's included and imports not,
 of a process pinned to one core.
 """
@@ -115,12 +119,38 @@ def score_trl(rows: list[Row]) -> Verdicts:
             yield [Verdict(reward == 1)]
 
 
+def score_verl(rows: list[Row], module: str) -> Verdicts:
+    import types
+    from importlib import import_module
+    from importlib.util import find_spec
+
+    root = find_spec("verl").submodule_search_locations[0]  # type: ignore[union-attr,index]
+    for name, path in (("verl", root), ("verl.utils", f"{root}/utils")):  # without what its trainer imports
+        sys.modules[name] = types.ModuleType(name)
+        sys.modules[name].__path__ = [path]
+    compute = import_module(f"verl.utils.reward_score.{module}").compute_score
+    options = {"method": "flexible"} if module == "gsm8k" else {}
+    yield []  # imported
+    for row in rows:
+        try:
+            score: Any = compute(row["text"], row["gold"], **options)
+        except Exception as error:
+            yield [Verdict(False, why=f"raised {type(error).__name__}")]
+        else:
+            score = score["score"] if isinstance(score, dict) else score[0] if isinstance(score, tuple) else score
+            yield [Verdict(score == 1)]
+
+
 SIDES = {
     "ours": score_ours,
     "inspect": score_inspect,
     "math-verify": score_math_verify,
     "math-verify+": lambda rows: score_math_verify(rows, told=True),
     "trl": score_trl,
+    "verl-gsm8k": lambda rows: score_verl(rows, "gsm8k"),
+    "verl-math": lambda rows: score_verl(rows, "math_reward"),
+    "verl-dapo": lambda rows: score_verl(rows, "math_dapo"),
+    "verl-prime": lambda rows: score_verl(rows, "prime_math"),
 }
 
 
@@ -195,7 +225,8 @@ def main() -> None:
 
 def _as_read(side: str, extracted: str) -> str:
     bare = extracted.removeprefix("<answer>").removesuffix("</answer>")
-    return {"ours": extracted, "trl": rf"\boxed{{{bare}}}"}.get(side, bare)
+    boxed = side == "trl" or side.startswith("verl")
+    return extracted if side == "ours" else rf"\boxed{{{bare}}}" if boxed else bare
 
 
 def _run(side: str, python: str, rows: list[Row]) -> dict[str, Any]:
