@@ -18,9 +18,9 @@ left out. Each row is scored as written and, if its source names an answer, once
     verl-dapo     ``math_dapo.compute_score``: "Answer: ..." or the last box, in the last 300 characters
     verl-prime    ``prime_math.compute_score``: a box or the end of the text, strings and then sympy
 
-Each gets an extracted answer as it reads it: ours in the tag, TRL and verl in a box, the others bare. A verdict is a reward
-of 1 or not; an unscored row counts as refused. ``ms`` is the processor time a row, children's included and imports not,
-of a process pinned to one core.
+Each gets an extracted answer as it reads it: ours in the tag, TRL and verl in a box, the others bare. A verdict is a
+reward of 1 or not; an unscored row counts as refused. ``ms`` is the processor time a row, children's included and
+imports not, of a process pinned to one core.
 """
 
 from __future__ import annotations
