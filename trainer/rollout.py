@@ -12,7 +12,7 @@ from accelerate.utils import gather_object
 
 from grpo_env.core import Example, Group, Score
 from grpo_env.environments.episode import EnvironmentClass
-from grpo_env.taskfile.schema import Split
+from grpo_env.taskfile.schema import AnySplit
 from grpo_env.taskfile.task import Task
 
 from .config import SamplingConfig
@@ -24,7 +24,7 @@ from .shared_types import Prompt, ScoredRollout, Start
 
 
 def task_examples(
-    task: Task, split: Split, limit: int | None = None, report: Callable[[str], None] = lambda line: None
+    task: Task, split: AnySplit, limit: int | None = None, report: Callable[[str], None] = lambda line: None
 ) -> list[Example]:
     """``Task.examples``, whose prompts tell the model of the tools of the task's environment, if it has one."""
     examples = task.examples(split, limit, report)

@@ -39,6 +39,12 @@ def _check_split(split: str) -> str:
     return split
 
 
+def _check_any_split(split: str) -> str:
+    if split not in ("train", "eval", "all"):
+        raise UsageError(f"--split {split}: expected train, eval or all")
+    return split
+
+
 def _check_join(join: str | None) -> str | None:
     from grpo_env.rows.formats.join import BY
 
@@ -73,6 +79,7 @@ Timeout = Annotated[float, typer.Option(min=1.0, help="Seconds that a request to
 Segments = Annotated[str, typer.Option(help="Where a step ends: line, paragraph, sentence, marker or separator.")]
 Separator = Annotated[str, typer.Option(help="The string between two steps, for --segments separator.")]
 Split = Annotated[str, typer.Option(callback=_check_split, help="train or eval.")]
+AnySplit = Annotated[str, typer.Option(callback=_check_any_split, help="train, eval or all.")]
 Completion = Annotated[
     list[str] | None,
     typer.Option(help="Column, dotted path or template of the completion; repeat it for a group."),

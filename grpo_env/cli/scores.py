@@ -16,12 +16,12 @@ from grpo_env.terminal import escape_controls
 
 from .options import (
     Answer,
+    AnySplit,
     Completion,
     Join,
     Overwrite,
     Prompt,
     RowId,
-    Split,
     TaskName,
     VerifierFiles,
     console,
@@ -59,7 +59,7 @@ def score(
         str | None, typer.Option(help="Column, path or template; adjacent rows with equal values are one group.")
     ] = None,
     join: Join = None,
-    split: Split = "eval",
+    split: AnySplit = "eval",
     advantages: Annotated[bool, typer.Option("--advantages", help="Add the advantages that GRPO would use.")] = False,
     no_text: Annotated[bool, typer.Option("--no-text", help="Omit prompts and completions.")] = False,
     restart: Annotated[
@@ -67,7 +67,6 @@ def score(
     ] = False,
     overwrite: Overwrite = False,
     workers: Annotated[int, typer.Option(min=0, help="Number of processes; 0 for one per core.")] = 0,
-    engine: Annotated[str, typer.Option(help="local, or ray for a cluster.")] = "local",
     verifiers: VerifierFiles = None,
 ) -> None:
     """Score saved completions: a row for each, and a summary on stderr.
@@ -87,7 +86,6 @@ def score(
             out,
             options,
             workers=workers,
-            engine=engine,
             restart=restart,
             overwrite=overwrite,
             console=console,

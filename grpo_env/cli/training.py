@@ -12,12 +12,12 @@ from grpo_env.errors import UsageError
 
 from .hub_offline import set_if_unreachable
 from .options import (
+    AnySplit,
     BaseUrl,
     Concurrency,
     Model,
     Overrides,
     Overwrite,
-    Split,
     TaskName,
     Timeout,
     VerifierFiles,
@@ -150,7 +150,7 @@ def generate(
     greedy: Annotated[
         bool, typer.Option("--greedy", help="One completion of each prompt, of the most likely tokens.")
     ] = False,
-    split: Split = "eval",
+    split: AnySplit = "eval",
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N prompts.")] = None,
     batch: Annotated[
         int, typer.Option(min=1, help="Completions to sample at once; an interruption loses no more than these.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -18,11 +18,11 @@ from rich.console import Console
 
 from grpo_env import __version__
 from grpo_env.core import Example
-from grpo_env.errors import UsageError, nearest
+from grpo_env.errors import UsageError
 from grpo_env.plural import counted
 from grpo_env.rows.compression import is_stdin
 from grpo_env.rows.formats.join import By
-from grpo_env.taskfile.schema import Split
+from grpo_env.taskfile.schema import AnySplit
 from grpo_env.taskfile.task import Task
 from grpo_env.workers.cores import usable_cores
 
@@ -30,7 +30,7 @@ from .chunks import cut_files
 from .columns import Fields
 from .input_file import InputFile, require_rows
 from .isolate_failures import isolate_failures
-from .job import ChunkResult, Job
+from .job import Job
 from .parallel import map_on_workers
 from .parquet_output import write_parquet
 from .problems import Problems, ReturningGroups
@@ -39,9 +39,6 @@ from .summary import ScoreSummary
 from .summary_table import print_summary, progress
 
 PATIENCE = 3.0  # seconds until a run says that it waits for the first rows of a pipe
-ENGINES = ("local", "ray")
-Cluster = Callable[[Job, Sequence[Path], int, int], Generator[ChunkResult, None, None]]
-"""``ray_cluster.score_on_cluster``."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,7 @@ class Options:
     """Write prompts and completions."""
     advantages: bool = False
     """Write advantages."""
-    split: Split = "eval"
+    split: AnySplit = "eval"
     """The split of the task's dataset with the questions of completions that come without theirs."""
     join: By | None = None
     """How rows find their examples: by id, by prompt, or by order; none: as their format does, if it does."""
@@ -67,7 +64,6 @@ def score_files(
     options: Options | None = None,
     *,
     workers: int = 1,
-    engine: str = "local",
     restart: bool = False,
     overwrite: bool = False,
     console: Console,
@@ -76,16 +72,15 @@ def score_files(
 
     An interrupted run leaves its work next to ``out``, and the same call continues it; ``restart`` discards it.
     ``overwrite`` replaces ``out`` and its file of rejects once the new ones are complete. ``workers`` is the number of
-    processes, 0 one for each core; with the engine ``ray`` they run on a cluster. ``console`` gets the formats of the
-    files, progress, problems and the summary. Raises ``UsageError``, ``RunError``.
+    processes, 0 one for each core. ``console`` gets the formats of the files, progress, problems and the summary.
+    Raises ``UsageError``, ``RunError``.
     """
     options = options or Options()
-    cluster = _cluster(engine)
     if out is not None and out.suffix not in (".jsonl", ".parquet"):
         raise UsageError(f"{out}: --out must end in .jsonl or .parquet")
     if out is not None and not out.parent.is_dir():  # before pipes are read
         raise UsageError(f"{out}: there is no folder {out.parent}; create it first")
-    inputs = _open_inputs(task, files, options, console, only_files=cluster is not None)
+    inputs = _open_inputs(task, files, options, console)
     for file in inputs:
         console.print(f"{file.name}: {file.file_format.name}", markup=False)
     examples = task.examples(options.split) if any(file.file_format.joins for file in inputs) else []
@@ -95,7 +90,7 @@ def score_files(
     with _output(out, identity, files, restart=restart, overwrite=overwrite) as output:
         start, completions_before = time.perf_counter(), output.summary.completions
         with _resume_messages(output, console):
-            _score_rest(job, inputs, output, workers, cluster, console)
+            _score_rest(job, inputs, output, workers, console)
         rejects_file = output.finish(partial(write_parquet, task) if out and out.suffix == ".parquet" else None)
     seconds = time.perf_counter() - start
     print_summary(output.summary, task, console, seconds=seconds, completions_before=completions_before)
@@ -116,16 +111,6 @@ def _output(
     return ResumableOutput(out, identity, inputs=inputs, restart=restart, overwrite=overwrite)
 
 
-def _cluster(engine: str) -> Cluster | None:
-    if engine not in ENGINES:
-        raise UsageError(f"--engine {engine}: {nearest(engine, ENGINES)}")
-    if engine == "local":
-        return None
-    from .ray_cluster import score_on_cluster
-
-    return score_on_cluster
-
-
 @contextmanager
 def _tells_if_it_waits(file: Path, console: Console) -> Iterator[None]:
     """Prints a line if a pipe gives no rows for ``PATIENCE`` seconds; opening one that nobody writes to never ends."""
@@ -140,9 +125,7 @@ def _tells_if_it_waits(file: Path, console: Console) -> Iterator[None]:
         timer.cancel()
 
 
-def _open_inputs(
-    task: Task, files: Sequence[Path], options: Options, console: Console, *, only_files: bool
-) -> list[InputFile]:
+def _open_inputs(task: Task, files: Sequence[Path], options: Options, console: Console) -> list[InputFile]:
     for file in files:
         if files.count(file) > 1:
             raise UsageError(f"{file}: is given twice")
@@ -151,8 +134,6 @@ def _open_inputs(
         with _tells_if_it_waits(file, console):
             inputs.append(InputFile(file, task, options.fields, options.join))
     require_rows(inputs)
-    if only_files and not all(file.seekable for file in inputs):
-        raise UsageError("--engine ray only reads files, not a pipe or standard input")
     return inputs
 
 
@@ -173,7 +154,6 @@ def _score_rest(
     inputs: Sequence[InputFile],
     output: StreamOutput | ResumableOutput,
     workers: int,
-    cluster: Cluster | None,
     console: Console,
 ) -> None:
     """Score what ``output`` does not have yet."""
@@ -182,10 +162,7 @@ def _score_rest(
     )
     size_before = sum(chunk.size for chunk in islice(chunks, output.chunks))
     size = _total_size(inputs) if console.is_terminal else None
-    if cluster:
-        results = cluster(job, [file.path for file in inputs], output.chunks, workers)
-    else:
-        results = map_on_workers(job, chunks, workers or usable_cores(), partial(isolate_failures, job))
+    results = map_on_workers(job, chunks, workers or usable_cores(), partial(isolate_failures, job))
     problems, returning = Problems(inputs, console), ReturningGroups(inputs, console)
     # Closed at once if writing fails: the processes wait for more work as long as it is open.
     with progress(None if size is None else size - size_before, console) as advance, closing(results):

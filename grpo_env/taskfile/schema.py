@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 from grpo_env.core import Format
 
 Split = Literal["train", "eval"]
+AnySplit = Literal["train", "eval", "all"]
 
 
 class Section(BaseModel):

@@ -19,7 +19,7 @@ from .dataset import HUB_KEYS, SplitRows, is_local, load_rows
 from .prompt import build_prompt
 from .row_options import RowOptions
 from .row_rules import RowCondition, RowNumber, is_template
-from .schema import SECTIONS, ScheduleSpec, Split, TaskSpec, VerifierSpec
+from .schema import SECTIONS, AnySplit, ScheduleSpec, Split, TaskSpec, VerifierSpec
 from .templates import check_template, is_true, render_value
 from .validation import build_verifier, validate
 from .yaml_file import read_yaml
@@ -136,14 +136,16 @@ class Task:
         return load_rows(self.spec.dataset, split, self.folder, self.source, limit, keep, use)
 
     def examples(
-        self, split: Split, limit: int | None = None, report: Callable[[str], None] = lambda line: None
+        self, split: AnySplit, limit: int | None = None, report: Callable[[str], None] = lambda line: None
     ) -> list[Example]:
-        """The first ``limit`` examples of a split.
+        """The first ``limit`` examples of a split, or of each with ``all``.
 
         ``report`` is called with a line about the rows that ``dataset.filter`` leaves out, if there are any. Raises
         ``UsageError`` for missing columns, an empty split and gold answers that cannot be parsed, and ``ValueError``
         for a limit below 0.
         """
+        if split == "all":
+            return [example for own in self.spec.dataset.split for example in self.examples(own, limit, report)]
         examples = []
 
         def use(number: int, row: Mapping[str, Any], place: str) -> bool:

@@ -835,3 +835,10 @@ def test_a_process_weight_of_0_watches_a_rule_without_rewarding_it():
     assert "  equations: {weight: 0.0, use: equation_steps, process: 0.0, expected: {{ equations }}}" in shown
     assert "  soft_format: {weight: 1.0}" in shown
     assert "  tag_count: {weight: 0.0}" in shown
+
+
+def test_all_splits_are_those_of_the_task_one_after_the_other(folder):
+    task = load_task("arithmetic")
+    both = task.examples("all", 3)
+    assert [example.id for example in both] == [e.id for own in ("train", "eval") for e in task.examples(own, 3)]
+    assert len(both) == 6

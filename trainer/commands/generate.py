@@ -20,7 +20,7 @@ from grpo_env.rows.jsonl import dump_record
 from grpo_env.scoring.job import ChunkResult
 from grpo_env.scoring.resume import ResumableOutput, examples_hash
 from grpo_env.scoring.summary import ScoreSummary
-from grpo_env.taskfile.schema import Split
+from grpo_env.taskfile.schema import AnySplit
 from grpo_env.taskfile.task import Task
 
 from ..config import TrainConfig
@@ -64,7 +64,7 @@ class Request:
     ``batch`` completions are sampled at once, and then saved.
     """
 
-    split: Split = "eval"
+    split: AnySplit = "eval"
     samples: int = 8
     greedy: bool = False
     limit: int | None = None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from grpo_env.core import Example
 from grpo_env.errors import UsageError
-from grpo_env.taskfile.schema import Split
+from grpo_env.taskfile.schema import AnySplit
 from grpo_env.taskfile.task import Task
 
 from ..config import SamplingConfig
@@ -18,7 +18,7 @@ TOKENS_PER_BYTE = 4
 
 
 def fitting_examples(
-    policy: Policy, task: Task, split: Split, examples: Sequence[Example], config: SamplingConfig
+    policy: Policy, task: Task, split: AnySplit, examples: Sequence[Example], config: SamplingConfig
 ) -> tuple[list[Example], str | None]:
     """The examples whose prompts are not too long, and a message about the others, if there are any.
 
