@@ -1,4 +1,7 @@
-"""Adds a page for every file outside docs/ that a page links to, so that no link leaves the site."""
+"""Adds a page for every file outside docs/ that a page links to, so that no link leaves the site, and typesets formulas.
+
+A block ``math`` becomes MathML, which browsers draw by themselves, without scripts and fonts of ours.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import os
 import re
 from pathlib import Path
 
+from latex2mathml.converter import convert
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
@@ -17,6 +21,7 @@ DOCS = ROOT / "docs"
 LINK = re.compile(r"(\]\()([^)#\s:]+)((?:#[^)\s]*)?\))")
 EXTERNAL = re.compile(r"<(?:script|link|img|iframe)\b[^>]*?(?:src|href)=[\"']?((?:https?:)?//[^\"' >]*)")
 CODE = re.compile(r"<pre( id=\"[^\"]*\")?>((?:<[^>]*>)*<code[^>]*>)(.*?)</code></pre>", re.DOTALL)
+MATH = re.compile(r"^```math\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NARROW = 45  # characters that fit a phone
 NAMES = {"README.md": "index.md", "README.zh-CN.md": "zh-CN.md", "CHANGELOG.md": "changelog.md"}
 LANGUAGES = {".py": "python", ".yaml": "yaml", ".toml": "toml", ".sh": "bash"}
@@ -38,7 +43,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Point links to files outside docs/ at their pages."""
+    """Point links to files outside docs/ at their pages, and typeset formulas."""
     sources = {page_name: name for name, page_name in NAMES.items()}
     page_uri = page.file.src_uri
     path = DOCS / page_uri
@@ -51,7 +56,12 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
             return match[0]
         return match[1] + os.path.relpath(uri(linked), Path(page_uri).parent) + match[3]
 
-    return LINK.sub(relinked, markdown) if path.suffix == ".md" else markdown
+    return MATH.sub(typeset, LINK.sub(relinked, markdown)) if path.suffix == ".md" else markdown
+
+
+def typeset(formula: re.Match[str]) -> str:
+    """A block of LaTeX as MathML."""
+    return f'<div class="formula">{convert(formula[1].strip(), display="block")}</div>'
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
