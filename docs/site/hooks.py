@@ -1,4 +1,4 @@
-"""Adds a page for every file outside docs/ that a page links to, so that no link leaves the site, and typesets formulas.
+"""Adds a page for every file outside docs/ that a page links to, so that no link leaves the site; typesets formulas.
 
 A block ``math`` becomes MathML, which browsers draw by themselves, without scripts and fonts of ours.
 """
