@@ -25,10 +25,12 @@ COMMANDS = [
     if block.language == "sh"
     for line in block.text.replace("\\\n", " ").splitlines()
 ]
+TASKS = {block.title: yaml.safe_load(block.text) for block in blocks(PAGE) if block.language == "yaml"}
 STAGES = [command for command in COMMANDS if command[2] == "arithmetic"]
 HUB = re.compile(r"(Qwen|deepseek-ai)/[\w.-]+")
 # What a small machine without a hub needs; all else is as on the page. `epochs` and `steps` exclude each other.
 SMALL = "eval.every=0 eval.at_start=false eval.examples=1 eval.samples=0 checkpoint.every=0 engine.device=cpu"
+FROM_THE_HUB = ("gsm8k", "naive.yaml", "zero.yaml")
 SMALLER = "prompts_per_step=1 sampling.max_new_tokens=24"
 
 
@@ -37,12 +39,15 @@ def folder(tmp_path):
     for block in blocks(PAGE):
         if block.title:
             (tmp_path / block.title).write_text(block.text, encoding="utf-8")
-    for split in ("train", "test"):  # rows in GSM8K's form, one of them with a long solution
+    for split, first in (
+        ("train", (3, 5, 8)),
+        ("test", (2, 6, 7)),
+    ):  # rows in GSM8K's form, one of them with a long solution
         rows = [
             {"question": f"What is {a} + {b}?", "answer": f"<<{a}+{b}={a + b}>>\n#### {a + b}"}
-            for a, b in itertools.product((3, 5, 8), (4, 9))
+            for a, b in itertools.product(first, (4, 9))
         ]
-        rows.append({"question": "What is 1 + 1?", "answer": "1 + 1 " * 200 + "\n#### 2"})
+        rows.append({"question": f"What is 1 + 1? ({split})", "answer": "1 + 1 " * 200 + "\n#### 2"})
         (tmp_path / f"gsm8k_{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return tmp_path
 
@@ -52,16 +57,13 @@ def small(command: list[str], folder) -> list[str]:
     task = command[2]
     settings = TASKS[task]["train"] if task in TASKS else {}
     more = [*SMALL.split(), *SMALLER.split(), "epochs=null", "steps=1"]
-    if task in ("gsm8k", "naive.yaml", "zero.yaml"):
+    if task in FROM_THE_HUB:
         more.append(f"dataset.path={folder}/gsm8k_{{split}}.jsonl")
     if "max_prompt_tokens" in settings.get("sampling", {}):
         more.append("sampling.max_prompt_tokens=200")
     if settings.get("optimizer", {}).get("name") == "paged_adamw_8bit":
         more += ["optimizer.name=adamw", "engine.precision=fp32"]
     return [HUB.sub("bundled", word) for word in command] + more
-
-
-TASKS = {block.title: yaml.safe_load(block.text) for block in blocks(PAGE) if block.language == "yaml"}
 
 
 def train(command: list[str], folder) -> str:
@@ -95,11 +97,21 @@ def test_the_stages_train_one_after_another(folder):
         assert before in train(command, folder)
 
 
-def test_the_naive_recipe_takes_1024_short_solutions(folder):
+def test_the_naive_recipe_takes_the_first_1024_questions_with_short_solutions(folder):
+    rows = [{"question": f"{n}", "answer": "1 + " * (400 * (n % 10 == 0)) + f"#### {n}"} for n in range(1200)]
+    (folder / "gsm8k_train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     task = load_task(folder / "naive.yaml", {"dataset.path": f"{folder}/gsm8k_{{split}}.jsonl"})
-    assert len(task.examples("train")) == 6  # without the long one
+    assert [example.answer for example in task.examples("train")] == [f"{n}" for n in range(1200) if n % 10][:1024]
     text = "<think>\n3 + 4 = 7\n</think>\n<answer>\n7\n</answer>"
     assert [task.score(text, answer=gold).value for gold in ("7", "8")] == [2.0, 1.0]
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_task_file_passes_its_checks(name, folder):
+    data = [f"dataset.path={folder}/gsm8k_{{split}}.jsonl"] if name in FROM_THE_HUB else []
+    done = forked.run(["grpo_env", "check", name, *data], folder, {"HF_HUB_OFFLINE": "1"}, joined=True)
+    assert done.returncode == 0, done.stdout
+    assert " 0 errors, " in " " + done.stdout.splitlines()[-1], done.stdout
 
 
 def test_the_rewards_of_the_choices_sum_to_at_most_4_75(folder):
