@@ -129,7 +129,7 @@ def test_the_loss_and_what_is_cut():
 
     def loss(logp: torch.Tensor, beta: float, mode: str) -> float:
         inputs = LossInputs(logp, logs(old), logs(old), logs(ref), per_token, mask, torch.zeros_like(logp))
-        tokens = loss_function(settings)(inputs) + beta * kl_penalty(logp, logs(ref), "k3")
+        tokens = loss_function(settings)(inputs) + beta * kl_penalty(logp, logs(ref))
         return aggregate(tokens, mask, mode, denominators(torch.tensor(lengths), 4, mode, 3)).item()
 
     settings = LossConfig(clip_low=0.2, clip_high=0.2)
@@ -175,6 +175,6 @@ def test_what_an_advantage_does_to_a_token():
 
 def test_k3_of_the_third_question():
     policy, reference = (torch.tensor([p], dtype=torch.float64).log() for p in (0.30, 0.24))
-    values = [kl_penalty(policy, reference, "k3").item(), kl_penalty(reference, policy, "k3").item()]
+    values = [kl_penalty(policy, reference).item(), kl_penalty(reference, policy).item()]
     assert values == pytest.approx([0.8 - log(0.8) - 1, 1.25 - log(1.25) - 1])
     assert "3. " + " ".join(f"{value:.4f}" for value in values) in outputs()
