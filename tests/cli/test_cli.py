@@ -201,7 +201,7 @@ def test_code_in_a_models_folder_never_runs(tmp_path, command):
             "datset.limit: not a key of a task; did you mean 'dataset'?",
         ),
         (["check", "arithmetic", "steps=3"], "steps: not a key of a task"),
-        (["tasks", "show", "arithmetic", "--split", "test"], "expected train, eval or all"),
+        (["tasks", "show", "arithmetic", "--split", "test"], "expected train or eval"),
         (["tasks", "new", "task.txt"], "must end in .yaml"),
         (["tasks", "new", "my task.yaml"], "my task.yaml: 'my task' is no name of a task"),
         (["tasks", "new", "2024.yaml"], "2024.yaml: '2024' is no name of a task"),
