@@ -33,16 +33,13 @@ GOLD_TIMEOUT = 5.0  # seconds to read a gold answer at least, which is done once
 class Accuracy(Verifier):
     r"""1 if the completion's final answer equals the gold answer, else 0.
 
-    ``answers.extract`` lists where the final answer is looked for, ``answers.kinds`` what a gold answer may be and
-    ``answers.rules`` the further readings of an answer; ``Score.rule`` names what decided. Values are exact, never
-    within an absolute tolerance. The gold answer may be bare (``\frac12``, ``$18``), in dollars, boxed, or a worked
-    solution that ends in ``#### 18`` or has one box; if it cannot be read the score is *unscored* with status
-    ``bad_gold``. A missing answer, one that is too large and one that takes longer than ``timeout`` score 0, with a
-    status of their own.
+    The page on verdicts says where the answer is looked for, what a gold answer may be and what is equal;
+    ``Score.rule`` names what decided. Values are exact: without ``rel_tol`` or ``decimals`` nothing is rounded. The
+    gold answer may be bare (``\frac12``, ``$18``), in dollars, boxed, or a worked solution that ends in ``#### 18`` or
+    has one box; if it cannot be read the score is *unscored* (``bad_gold``). A missing answer, one that is too large
+    and one that takes longer than ``timeout`` score 0, with a status of their own.
 
-    Source: TRL's ``accuracy_reward`` and others built on math-verify, see ``math_verify``. There: values are rounded to
-    six decimals (3.14159265 is pi), ``2+2`` is 4, ``not \boxed{4}`` and a box inside the reasoning count, and a bare
-    gold ``\frac12`` or ``(1,2)`` cannot be read.
+    Source: the ``accuracy_reward`` of TRL and others built on math-verify, see ``math_verify``.
     """
 
     format: Format = field(default_factory=Format)

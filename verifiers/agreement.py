@@ -43,21 +43,18 @@ _ANYTHING = ParsedAnswer("x", Formula("x"))  # stands for the unknown gold answe
 @verifier("majority")
 @dataclass(frozen=True)
 class Majority(GroupVerifier):
-    r"""1 if the final answer is the one that most completions of the prompt give, else 0. It needs no gold answer.
+    """1 if the final answer is the one that most completions of the prompt give, else 0. It needs no gold answer.
 
-    See ``accuracy`` for which text is the final answer. Two answers are equal if ``accuracy`` accepts one of them where
-    the other one is the gold answer (``0.5`` and ``\frac12``). A completion without an answer (``no_answer``) or with
-    an unevaluated one (``2+2``) has no vote and scores 0. An answer wins if at least two completions give it and no
-    other answer has as many votes; in a tie all score 0. A prompt with a single completion is unscored. Do not put this
-    behind a gate (``when``), which would remove votes; to reward only the well-formed completions of the majority, put
+    Two final answers are equal if ``accuracy`` accepts one of them where the other one is the gold answer. A
+    completion without an answer (``no_answer``) or with an unevaluated one (``2+2``) has no vote and scores 0. An
+    answer wins if at least two completions give it and no other has as many votes; in a tie all score 0. A prompt with
+    a single completion is unscored. A gate (``when``) would remove votes: to reward only well-formed completions, put
     ``strict_format`` and ``majority`` under ``all_of``.
 
-    The vote rewards the answer that the model is most confident of, correct or not; in the end that may be the same
-    answer to every prompt. Watch ``accuracy`` on some prompts that have gold answers.
+    The vote rewards what the model is most confident of, in the end perhaps the same answer to every prompt. Watch
+    ``accuracy`` on some prompts that have gold answers.
 
-    Source: TTRL (Zuo et al. 2025, arXiv:2504.16084); the vote is self-consistency (Wang et al. 2022,
-    arXiv:2203.11171). With a plain count the first of tied answers wins, which depends on the order of sampling. Here
-    a tie has no winner.
+    Source: TTRL (Zuo et al. 2025, arXiv:2504.16084); self-consistency (Wang et al. 2022, arXiv:2203.11171).
     """
 
     format: Format = field(default_factory=Format)
@@ -192,15 +189,12 @@ def _spelling(answer: Gold) -> str:
 class Diversity(GroupVerifier):
     """How unlike the prompt's other completions a completion is in its words: 1 for nothing in common, 0 for copies.
 
-    The mean, over the others, of one minus the Jaccard similarity of the two sets of n-grams (the number in both,
-    divided by the number in either). Case and punctuation are ignored; in scripts without spaces every character is a
-    word; only the first 20,000 words count. A text without words scores 0 (``no_answer``) and is not compared. The only
-    completion of a prompt, or the only one that passes a gate, scores 1.
+    The mean, over the others, of one minus the Jaccard similarity of the two sets of n-grams. Case and punctuation are
+    ignored; in scripts without spaces every character is a word; only the first 20,000 words count. A text without
+    words scores 0 (``no_answer``) and is not compared. The only completion of a prompt, or the only one that passes a
+    gate, scores 1. Nonsense is diverse: ``when: accuracy`` compares only the correct completions.
 
-    Nonsense is diverse, so use a gate: ``when: accuracy`` compares only the correct completions.
-
-    Source: resemblance by shingles (Broder 1997, On the resemblance and containment of documents). As a reward for
-    correct completions that differ from each other: DARLING (Li et al. 2025, arXiv:2509.02534), which uses a trained
+    Source: shingles (Broder 1997); as a reward DARLING (Li et al. 2025, arXiv:2509.02534), which uses a trained
     classifier of meaning instead of n-grams.
     """
 

@@ -25,16 +25,14 @@ _FRACTION = lazy_compile(r"\.\d+", re.ASCII)
 class Choice(Verifier):
     r"""1 if the final answer is the letter of the gold option, else 0.
 
-    See ``accuracy`` for where the final answer is looked for. Only texts that name an option are candidates, and of
-    several that are stated the last one decides. An answer may read
-    ``C``, ``(C)``, ``C.``, ``C) 42``, ``option C``, ``\text{C}``, ``**C**`` or ``c``. What follows the letter is the
-    option's text or an explanation, also if it names other letters ("C because B is too small", "C. Both A and B").
-    Wrong is a second answer in it: another letter in a list ("C, B, 42") or after "or", "perhaps" and the like, an
-    alternative that is no letter ("C or 42"), a correction, and a second box. A completion that names no option ("Beats
-    me", "A cat") has no answer (``no_answer``). A gold answer that is not one of the letters is ``bad_gold``.
+    The final answer is looked for as by ``accuracy``; only texts that name an option are candidates, and of several
+    the last one decides. It may read ``C``, ``(C)``, ``C.``, ``C) 42``, ``option C``, ``\text{C}``, ``**C**`` or
+    ``c``; what follows is the option's text or an explanation, also if it names other letters ("C because B is too
+    small"). A second answer is wrong: another letter in a list ("C, B") or after "or", "C or 42", a correction, a
+    second box. A completion that names no option is ``no_answer``. A gold answer that is not one of the letters is
+    ``bad_gold``.
 
-    Source: the multiple-choice reward of the R1 tutorials (which gives 2.0: use a weight). There: only ``\boxed{C}``
-    inside the answer tag counts, and the first of several boxes decides.
+    Source: the multiple-choice reward of the R1 tutorials, which only reads ``\boxed{C}`` inside the answer tag.
     """
 
     format: Format = field(default_factory=Format)
@@ -107,12 +105,11 @@ class Choice(Verifier):
 class IntegerAnswer(Verifier):
     """1 if the final answer is one integer and nothing else, else 0; it need not be the correct one.
 
-    See ``accuracy`` for which text is the final answer. A sign, thousands separators (``1,000``, ``1 000``) and
+    The final answer is looked for as by ``accuracy``. A sign, thousands separators (``1,000``, ``1 000``) and
     full-width digits are fine; a currency sign, a unit, a percent sign, a fraction, ``1e3``, ``2+3``, ``x=5`` and a
-    superscript (``5²``) are not. Two different answers score 0.
+    superscript are not. Two different answers score 0.
 
-    Source: the int reward of the R1 tutorials (which gives 0.5: use a weight). There: ``isdigit``, so that ``-5`` and
-    ``1,000`` score 0 and ``5²`` is rewarded.
+    Source: the int reward of the R1 tutorials: ``isdigit``, which refuses ``-5`` and pays ``5²``.
     """
 
     format: Format = field(default_factory=Format)

@@ -224,17 +224,15 @@ AppealedGroups = Literal["mixed", "all"]
 class Appeal(Selection):
     """The value of the first of two parts, or that of the second where the first says wrong and the second disagrees.
 
-    A rule that misses correct answers comes first, and a slower verifier that recognizes them,
-    such as a judge, second.
-    A value below 1 is wrong. The second part is only run on wrong completions of groups in which the first part also
-    finds a correct one, or of all groups with ``groups: all``; elsewhere it is ``not_applicable`` in the score. It can
-    raise a value but not lower it. If it fails (``error``), the completion is unscored; if it does not apply to the
-    example, the first part's value stands.
+    A rule that misses correct answers comes first, and a slower verifier that recognizes them, such as a judge,
+    second. A value below 1 is wrong. The second part is only run on wrong completions of groups in which the first
+    part also finds a correct one, or of all groups with ``groups: all``; elsewhere it is ``not_applicable``. It can
+    raise a value but not lower it. If it fails (``error``), the completion is unscored; if it does not apply, the
+    first part's value stands. Watch how often it raises a value: a judge that accepts wrong answers undoes the
+    strictness of the rule.
 
-    Watch how often it raises a value: a judge that accepts wrong answers undoes the strictness of the rule.
-
-    Source: the appeals of Cai et al. 2025 (arXiv:2510.00915, section 4.3) and TinyV (Xu et al. 2025,
-    arXiv:2505.14625), which recheck all answers that the rule rejects.
+    Source: Cai et al. 2025 (arXiv:2510.00915, section 4.3) and TinyV (Xu et al. 2025, arXiv:2505.14625), which recheck
+    all answers that the rule rejects.
     """
 
     keeps_status: ClassVar[bool] = True

@@ -24,14 +24,12 @@ MAX_LENGTH = 20_000  # characters; sorting combining marks takes quadratic time
 class ExactText(Verifier):
     r"""1 if the answer is the same text as the gold answer, else 0. Nothing is compared by value: ``1.0`` is not ``1``.
 
-    By default letters, case and punctuation must be the same; how much white space there is does not matter, nor does
-    how accents are encoded, nor do marks without width. A final answer may also stand in ``**bold**``, backticks,
-    dollars, quotes or ``\text{...}``. The period of a sentence does not belong to it; one in the answer block does.
-    Several different answers are wrong. A gold answer of which nothing remains is ``bad_gold``; an answer of more than
-    20,000 characters is ``over_limit``.
+    White space, the encoding of accents, and ``**bold**``, backticks, dollars, quotes or ``\text{...}`` around the
+    answer make no difference; letters, case and punctuation do, except the period that ends a sentence. Several
+    different answers are wrong. A gold answer of which nothing remains is ``bad_gold``; more than 20,000 characters
+    are ``over_limit``.
 
-    Source: the exact match of SQuAD and of lm-eval, which also removes articles and counts an empty answer as equal to
-    an empty gold answer. TRL's ``accuracy_reward`` compares such golds by math-verify, where "DE" equals "ED".
+    Source: the exact match of SQuAD and lm-eval, which also remove articles.
     """
 
     format: Format = field(default_factory=Format)

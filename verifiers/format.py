@@ -19,15 +19,12 @@ from .linear_regex import is_full_match, linear_regex
 class StrictFormat(Verifier):
     """1 if the turn consists of exactly the format's blocks, each once, in order and not empty; else 0.
 
-    White space around the blocks is allowed, other text before, between or after them is not. Tags must match exactly
-    (``<think>``, not ``<Think>``) and must not be nested. A block without visible characters is empty. In a format
-    without an answer tag, the answer is what follows the reasoning: any text, but not none. With ``newlines: required``
-    every tag must be on its own line. CRLF line endings are accepted. A prefill counts as part of the turn.
+    White space around the blocks is allowed, other text is not. Tags must match exactly (``<think>``, not ``<Think>``)
+    and must not be nested. A block without visible characters is empty. In a format without an answer tag, the answer
+    is what follows the reasoning: any text, but not none. A prefill counts as part of the turn.
 
-    Source: the format rewards of the R1 tutorials and of open-r1. Their regular expressions lack DOTALL, so that
-    reasoning of two lines scores 0, or use MULTILINE, so that ``$`` matches at any line end and trailing text, a
-    second answer and answer tags inside the reasoning get full credit. Empty blocks get full credit too, and a turn
-    whose ``<think>`` was written by the template does not.
+    Source: the format rewards of the R1 tutorials and of open-r1, whose regular expressions refuse reasoning of two
+    lines or a ``<think>`` that the template wrote, or pay trailing text and empty blocks.
     """
 
     format: Format = field(default_factory=Format)
@@ -125,15 +122,12 @@ class StrictFormat(Verifier):
 class SoftFormat(Verifier):
     """Partial credit for the format: 0.8 divided among the blocks, 0.2 for their order. Other text is allowed.
 
-    A block gets its part of the 0.8 (0.4 of two blocks, 0.8 of one) if it is opened, closed and has visible content;
-    half of that if one of its tags is repeated. With a ``pattern`` or ``boxed``, an answer block without it gets
-    nothing; in a format without an answer tag the box behind the reasoning counts as a block. The order is correct if
-    every block is present and begins after the previous one ended. So 1.0 means each block exactly once, in order, not
-    nested. A prefill counts as part of the turn.
+    A block gets its part if it is opened, closed and has visible content; half of that if one of its tags is repeated.
+    With a ``pattern`` or ``boxed``, an answer block without it gets nothing; in a format without an answer tag the box
+    behind the reasoning counts as a block. The order is correct if every block is present and begins after the
+    previous one ended. So 1.0 means each block exactly once, in order, not nested.
 
-    Source: the soft format rewards of the R1 tutorials (0.5 or 0). They match only the start of the text, without
-    DOTALL; or accept any capital A to D in the answer, so that "Beats me" gets full credit. Here credit is partial
-    and independent of what the answer is.
+    Source: the soft format rewards of the R1 tutorials (0.5 or 0), where any capital A to D in the answer is enough.
     """
 
     format: Format = field(default_factory=Format)

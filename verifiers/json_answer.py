@@ -30,20 +30,19 @@ _FIRST_LINE = lazy_compile(r"^[\[{]", re.MULTILINE)
 class JsonAnswer(Verifier):
     """JSON compared by value: 1 if it equals the gold answer, is valid under a schema, or the fraction of its fields.
 
-    The JSON is the content of the answer block, else all text after the reasoning; in it, a code block, or the text
-    itself, or what starts on a line with ``{`` or ``[`` and goes on to the end. Blocks with different values are wrong.
-    Equal are objects regardless of the order of keys, arrays in their order, and numbers by value (``1`` and ``1.0``);
-    ``true`` is not 1, ``"1"`` is not 1, ``null`` is not a missing field. Text that is not JSON is ``no_answer``: single
-    quotes, comments, a comma at the end, ``NaN``, and the same key twice. More than 100,000 characters (20,000 under
-    a schema), 100 levels or a validation of more than a second are ``over_limit``.
+    The JSON is in the answer block, else in the text after the reasoning: a code block, the whole text, or what starts
+    on a line with ``{`` or ``[`` and goes on to the end. Blocks with different values are wrong. The order of keys and
+    the form of a number (``1``, ``1.0``) make no difference; the order of an array does, and ``true``, ``"1"`` and 1
+    are three values. Text that is not strict JSON (single quotes, comments, ``NaN``, the same key twice) is
+    ``no_answer``. More than 100,000 characters (20,000 under a schema), 100 levels or a validation of more than a
+    second are ``over_limit``.
 
-    ``fields`` counts the values at the leaves of nested objects, an array as one: correct ones divided by all that the
-    gold answer or the answer has, so that additional ones cost as well. ``schema`` uses ``jsonschema`` (2020-12 unless
-    ``$schema`` says otherwise): a reference may only point into the schema, nothing is fetched; a ``pattern`` is
-    matched by RE2, ``patternProperties`` is refused, ``format`` is not checked.
+    ``fields`` divides the correct leaves (an array is one) by all that the gold answer or the answer has, so
+    additional ones cost as well. ``schema`` uses ``jsonschema`` (2020-12 unless ``$schema`` says otherwise):
+    references stay inside the schema, ``pattern`` is matched by RE2, ``patternProperties`` is refused, ``format`` is
+    not checked.
 
-    Source: the field accuracy of function-calling and extraction benchmarks. There: ``json.loads``, which takes the
-    last of equal keys, ``NaN`` and ``True == 1``; the first ``{`` to the last ``}`` of any text.
+    Source: the field accuracy of function-calling and extraction benchmarks.
     """
 
     format: Format = field(default_factory=Format)

@@ -70,16 +70,13 @@ class LanguageConsistency(Verifier):
     """The fraction of words that are in the target ``language``, from 0 to 1.
 
     Numbers, single letters, formulas, code and URLs are ignored, except for three words in a row in a formula and five
-    in code. The rest is split into sentences, and these by script. py3langid first finds the languages of the text,
-    out of 41 common ones and the target, from pieces that are long enough (short sentences are joined), and then
-    assigns one of these to each sentence and its words (characters in Chinese, Japanese and Thai). Of more than 1,000
-    sentences, 1,000 evenly spaced ones are used. A few words of another language in the same script inside a sentence
-    go unnoticed, and pieces that are too short to classify count as the target language if the script fits. A text
-    with fewer than 40 letters (14 Chinese ones) is unscored (``not_applicable``); one without a reasoning block scores
-    0 (``no_answer``).
+    in code. py3langid assigns one of 41 common languages or the target to each sentence. A few words of another
+    language in the same script inside a sentence go unnoticed, and pieces that are too short to classify count as the
+    target language if the script fits. Of more than 1,000 sentences, 1,000 evenly spaced ones are used. A text with
+    fewer than 40 letters (14 Chinese ones) is unscored (``not_applicable``); one without a reasoning block scores 0
+    (``no_answer``).
 
-    Source: DeepSeek-R1 (2025), section 2.3.2: the proportion of target-language words in the reasoning, added to the
-    accuracy reward. Other implementations look for a list of marker words, so that any text without them scores 0.
+    Source: DeepSeek-R1 (2025), section 2.3.2, which adds the proportion to the accuracy reward.
     """
 
     format: Format = field(default_factory=Format)

@@ -134,10 +134,8 @@ class CosineLength(Unweighted):
     ``end`` are the two numbers of ``correct`` or ``wrong``. A completion is correct if all parts under ``of`` are 1 or
     more. It is unscored if a part is unscored or ``num_tokens`` is missing.
 
-    Source: Yeo et al. 2025 (arXiv:2502.03373), with the default values of open-r1. In open-r1 the length is in
-    characters; beyond the maximum the cosine rises again, so that a correct text of twice the maximum scores like an
-    empty one; and a gold answer that cannot be parsed scores 1. Here the value is constant from the maximum on, and a
-    gold answer that cannot be parsed leaves the completion unscored.
+    Source: Yeo et al. 2025 (arXiv:2502.03373), with the default values of open-r1, where the length is in characters
+    and the cosine rises again beyond the maximum.
     """
 
     max_tokens: int = 1000

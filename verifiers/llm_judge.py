@@ -170,25 +170,21 @@ class LLMJudge(Judge, BatchVerifier):
     """1 if a language model finds the answer equal to the gold answer, else 0; or its grade by a ``rubric``, 0 to 1.
 
     *Equality*: the judge sees the question (the last user message), the gold answer and the completion's final answer,
-    extracted as by ``accuracy``; it does not see the reasoning, unless ``text: completion``. A missing or denied answer
-    scores 0 without a request. *Rubric*: the judge sees the question, the gold answer (if there is one) and the whole
-    completion, and grades it within ``scale``; the value is (grade - low) / (high - low). If the prompt is unknown the
+    extracted as by ``accuracy``, but not the reasoning, unless ``text: completion``. A missing or denied answer scores
+    0 without a request. *Rubric*: the judge sees the question, the gold answer (if there is one) and the whole
+    completion, and grades it within ``scale``; the value is (grade - low) / (high - low). Without a prompt the
     completion is unscored (``not_applicable``), unless ``without_prompt`` is set.
 
     A text longer than ``max_chars`` scores 0 (``over_limit``). If a reply has no verdict the judge is asked once more;
-    if that fails too, or there is no reply, the completion is unscored (``error``), never 0. Equal requests are sent
-    once.
+    if that fails too, or there is no reply, the completion is unscored (``error``). Equal requests are sent once.
 
-    The texts are sent as JSON data in which control tokens and delimiters are escaped, and the verdict must be in the
-    last line of the reply, after a code that the texts cannot contain. This prevents forged verdicts, but it does not
-    prevent a text from persuading the judge: prefer ``accuracy`` where it applies, and monitor how well the two agree.
-    With a ``template`` of your own, as for a model that was trained on one, the last line is ``Yes``, ``**Verdict:**
-    no`` or a grade, without a code: a judge that repeats a text may give the text's verdict.
+    The texts are sent as escaped JSON data, and the verdict must be in the last line of the reply, after a code that
+    the texts cannot contain. This prevents forged verdicts, but not that a text persuades the judge: prefer
+    ``accuracy`` where it applies, and monitor how well the two agree. With a ``template`` of your own the last line is
+    ``Yes``, ``**Verdict:** no`` or a grade, without a code: a judge that repeats a text may give the text's verdict.
 
-    Source: OpenAI's simple-evals, whose equality judge counts a reply that is neither yes nor no as wrong, and X-R1,
-    which asks a judge if a gold answer cannot be parsed. Both insert the answer into the prompt as it is. Zhao et al.
-    2025 (arXiv:2507.08794) show that a colon or an opening phrase in place of an answer convinces many judges; here an
-    answer of punctuation only counts as missing.
+    Source: OpenAI's simple-evals and X-R1. Zhao et al. 2025 (arXiv:2507.08794): a colon in place of an answer
+    convinces many judges; here punctuation alone is a missing answer.
     """
 
     rubric: str | None = None

@@ -40,16 +40,15 @@ class _Asked(NamedTuple):
 class LLMRanking(Judge, GroupVerifier):
     """The score from 0 to 1 that a language model gives to each completion of a group, seeing all of them at once.
 
-    It sees the question (the last user message), the gold answer (if there is one) and the completions, in an order
-    that does not depend on that of the group, and equal ones once. An empty completion scores 0 (``no_answer``), one
-    longer than ``max_chars`` as well (``over_limit``), and the judge does not see them. One request is sent for a
-    group; without a usable reply the group is unscored (``error``). Texts, replies, cache and limits are as in
-    ``llm_judge``.
+    It sees the question (the last user message), the gold answer (if there is one) and the completions, equal ones
+    once. An empty completion scores 0 (``no_answer``), one longer than ``max_chars`` as well (``over_limit``), and the
+    judge does not see them. Without a usable reply the group is unscored (``error``). Texts, replies, cache and limits
+    are as in ``llm_judge``.
 
     A score compares completions of one group, so a mean over a file says little. No gold answer or rule is needed,
     which is the risk too: what pleases the judge is paid.
 
-    Source: RULER, OpenPipe's ART (``src/art/rewards/ruler.py``), which names no order and sends equal completions.
+    Source: RULER, OpenPipe's ART (``src/art/rewards/ruler.py``).
     """
 
     rubric: str = DEFAULT_RUBRIC

@@ -30,30 +30,22 @@ WORKER = ProgramWorker(f"{__package__}.math_verify_worker", str(MEMORY))
 @verifier("math_verify")
 @dataclass(frozen=True)
 class MathVerify(Verifier):
-    r"""1 if math-verify finds the answer equal to the gold answer, else 0: the rewards of TRL and Open-R1.
+    """1 if math-verify finds the answer equal to the gold answer, else 0: the rewards of TRL and Open-R1.
 
-    The whole completion is read, also its reasoning, and without the task's format. A gold answer that math-verify
-    cannot read is ``bad_gold``. A text in which it finds no answer (``no_answer``), one of more than 200,000 characters
-    (``over_limit``) and one that takes longer than ``timeout`` score 0. Its own time limits, which work on the main
-    thread only, are off: it runs in a process that is killed when it is late.
+    The whole completion is read, with its reasoning and without the task's format. A gold answer that math-verify
+    cannot read is ``bad_gold``. A text without an answer (``no_answer``), one of more than 200,000 characters
+    (``over_limit``) and one that takes longer than ``timeout`` score 0; it runs in a process that is killed when it is
+    late.
 
-    Use it to get the rewards of an earlier run with TRL (``bare_golds: as_is``), as a second reader beside
-    ``accuracy`` (weight 0, or ``grpo_env compare``), since the rows where the two disagree are the ones to look at, and
-    in ``first_of`` for gold answers that ``accuracy`` cannot read. (Of 126 public test pairs where ``accuracy`` could
-    not read gold or answer, it accepts 19 of 33 right answers and 13 of 93 wrong ones.)
-
-    It is not the default, and does not belong into ``appeal``, where all that it accepts by mistake is paid. Of the 104
-    hacks that ``grpo_env audit math`` tries on MATH-500, 9 pay (``any``: 22, ``accuracy``: 0), such as a right box that
-    is taken back, ``8+1`` and ``12 = 9`` for 9. Of 2,400 answers in LaTeX with known labels it accepts 41 wrong ones (a
-    tuple for a set) and refuses 58 right ones (``x \ge 3`` for ``[3,\infty)``), at 12 ms each; ``accuracy`` none, at
-    0.2 ms. Of GSM8K's 5,276 verdicts all agree with the labels, at 0.8 ms, and of MATH's 800 it is 799, at 1.2 ms. Of
-    5,027 outputs of models in their own words ``boxed`` accepts no wrong one and refuses 2,495 right ones, nearly all
-    without a box, at 1 ms; ``any`` accepts 12 wrong ones and refuses 1,033 right ones, most of them letters and words,
-    at 2 ms. It does not read words: letters are factors, so that ED is DE. In dollars, ``10^-5`` is 10. Figures:
+    Use it to repeat the rewards of a run with TRL (``bare_golds: as_is``), as a second reader beside ``accuracy``
+    (weight 0, or ``grpo_env compare``), and in ``first_of`` for gold answers that ``accuracy`` cannot read. It is not
+    the default and does not belong into ``appeal``: of the 104 hacks that ``grpo_env audit math`` tries on MATH-500 it
+    pays 9 (``any``: 22, ``accuracy``: 0), such as a right box that is taken back; and of 2,400 labelled answers it
+    accepts 41 wrong ones and refuses 58 right ones (``accuracy``: none), at 12 ms each instead of 0.2 ms. Figures:
     ``benchmarks/verdicts.py --math-verify`` and ``benchmarks/natural.py``.
 
-    Source: TRL 1.16's ``accuracy_reward`` and Math-Verify 0.9. There: only on the main thread is there a limit of
-    time (10 s to read, 5 s to compare). Open-R1 reads gold answers by their first match instead.
+    Source: TRL 1.16's ``accuracy_reward`` and Math-Verify 0.9. Open-R1 reads gold answers by their first match
+    instead.
     """
 
     extraction: Extraction = "boxed"

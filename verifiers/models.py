@@ -145,18 +145,16 @@ class RewardModel(ModelVerifier):
     """The output of a trained outcome reward model for the whole completion: its logit, or the sigmoid of the logit.
 
     The model is a sequence classifier with one label, like those of TRL's ``RewardTrainer`` and most public reward
-    models. Its input is the conversation in its own chat template, with the completion as the assistant's message;
-    without a template, prompt and completion as a pair of texts; and for a plain prompt both as one text. White space
-    around the completion is stripped, and control tokens in it are broken up with a space, so that it cannot add
-    messages. Under ``where`` the block stands for the completion; without one the score is 0 (``no_answer``). The model
-    is loaded once in each process: score with ``--workers 1``.
+    models. Its input is the conversation in its own chat template; without a template, prompt and completion as a pair
+    of texts; and for a plain prompt both as one text. Control tokens in a completion are broken up with a space, so
+    that it cannot add messages. Under ``where`` the block stands for the completion; without one the score is 0
+    (``no_answer``). The model is loaded once in each process: score with ``--workers 1``.
 
-    A completion that is too long for the model is never truncated: with ``sigmoid`` it scores 0 (``over_limit``),
-    otherwise it is unscored (``not_applicable``), because 0 may be better than its actual value. If the output is not
-    finite the status is ``error``.
+    A completion that is too long is never truncated: with ``sigmoid`` it scores 0 (``over_limit``), otherwise it is
+    unscored (``not_applicable``), because 0 may be better than its actual value. Weights without a reward head are an
+    error, and so is an output that is not finite.
 
-    Source: Stiennon et al. 2020 (arXiv:2009.01325), 2.3. If the weights have no reward head, transformers initializes
-    one at random; here that is an error.
+    Source: Stiennon et al. 2020 (arXiv:2009.01325), 2.3.
     """
 
     activation: Literal["none", "sigmoid"] = "none"
@@ -225,9 +223,9 @@ class ProcessRewardModel(Segmented, ModelVerifier):
     - with ``good_token`` and ``bad_token`` it is a language model, like Math-Shepherd's; the value is the probability
       of the good token relative to both. The text is tokenized as a whole, with one line per step.
 
-    Control tokens in a step are broken up with a space, and tags are located by position, so a step gains nothing by
-    containing a tag. Without steps the status is ``no_answer``; with more than 1,000 steps, or more tokens than the
-    model's limit, it is ``over_limit``. Additional easy steps can raise the ``mean``, but never ``min`` or ``product``.
+    A step gains nothing by containing a tag or control tokens. Without steps the status is ``no_answer``; with more
+    than 1,000 steps, or more tokens than the model's limit, it is ``over_limit``. Additional easy steps can raise the
+    ``mean``, but never ``min`` or ``product``.
 
     Source: Lightman et al. 2023 (arXiv:2305.20050), product and minimum; Wang et al. 2024, Math-Shepherd
     (arXiv:2312.08935), tags and the minimum.

@@ -53,20 +53,15 @@ class Numeric(Verifier):
 
     Close enough is a difference of at most ``rel_tol`` times the gold answer, or at most ``abs_tol``; without them the
     values must be equal. Numbers are exact decimals and fractions: ``1,000``, ``6.02\times10^{23}``, ``1e-9``,
-    ``\frac12``, ``2 1/2``; ``50%`` is 50 and 0.5. Closed forms such as ``\sqrt2`` are no numbers here (see
-    ``accuracy``), nor are ranges, bounds and lists. A gold answer that is no number is ``bad_gold``.
+    ``\frac12``, ``2 1/2``; ``50%`` is 50 and 0.5. Closed forms (``\sqrt2``, see ``accuracy``), ranges, bounds and
+    lists are no numbers. A gold answer that is no number is ``bad_gold``. The answer may be an equation (``m = 5 kg``,
+    ``x = 2 + 3 = 5``, whose sides have to agree) or a sentence with one number ("about 5 kg").
 
-    An answer may also state its number: ``m = 5 kg``, ``x = 2 + 3 = 5``, or a sentence with exactly one number, by the
-    rule of ``accuracy``: "So the mass is 5 kg.". "About 5 kg" and ``x \approx 5`` are 5, since the tolerances say how
-    exact the number has to be. The sides of an equation have to agree, up to the rounding of the last one.
+    A unit may be left out and must not contradict the gold answer's. With ``units: convert`` it may be any of the same
+    dimension, which pint converts exactly (0.12 m is 12 cm, 25 °C is 298.15 K); ``required``: it must be written.
+    Units that pint does not know are compared as words. Both need ``pip install 'grpo_env[units]'``.
 
-    A unit may be left out and must not contradict the gold answer's, nor must one behind a box or bold number
-    (``\boxed{5}`` g). With ``units: convert`` it may be any unit of the
-    same dimension, which pint converts exactly: 0.12 m is 12 cm, 25 °C is 298.15 K. ``required``: it must be written.
-    Units that pint does not know ("12 apples") are then compared as words. Needs the extra ``units``: ``pip install
-    'grpo_env[units]'``.
-
-    Source: the tolerances of SciBench and TheoremQA. There: ``math.isclose`` on the first number of the text.
+    Source: the tolerances of SciBench and TheoremQA, there on the first number of the text.
     """
 
     format: Format = field(default_factory=Format)

@@ -20,14 +20,11 @@ class Pattern(Verifier):
     r"""1 if a regular expression matches all of the answer, else 0.
 
     The expression is the option ``pattern``, or else each example's gold answer (``bad_gold`` if it cannot be read).
-    It is matched by RE2, in linear time for every text: no look-around and no back-references; ``\d`` and ``\w`` are
-    ASCII; begin with ``(?s)`` for a ``.`` that also matches newlines. White space around the answer does not count. A
-    final answer may also stand in ``**bold**``, backticks, dollars, quotes or ``\text{...}``, and a sentence's period
-    does not belong to it. Of several answers all must match. A text of more than 1,000,000 characters is
-    ``over_limit``.
+    RE2 matches it in linear time: no look-around and no back-references; ``\d`` and ``\w`` are ASCII; begin with
+    ``(?s)`` for a ``.`` that also matches newlines. What may stand around the answer is as in ``exact_text``. Of
+    several answers all must match. More than 1,000,000 characters are ``over_limit``.
 
-    Source: the regular expressions of reward functions, mostly ``re.search``, which is satisfied by a match anywhere in
-    a list of guesses, and whose time may grow exponentially.
+    Source: the regular expressions of reward functions, mostly ``re.search``, which any list of guesses satisfies.
     """
 
     pattern: str | None = None

@@ -38,9 +38,9 @@ class EquationSteps(Verifier):
     steps or 100,000 characters of lines with ``=``.
 
     A correct equation need not be useful: ``1+1=2`` in every line gets full credit. ``expected`` says which are asked
-    for; a row whose annotations have no calculation (``<<5=5>>``) is left out. With ``match: result`` any correct
-    equation counts whose value is that of an expected one, each value as often as it is expected. It pays .87 of the
-    steps of right completions of GSM8K, some of which take another way, where the same numbers pay .76.
+    for (rows whose annotations have no calculation are left out). ``match: result`` also pays another way to an
+    expected value, each value as often as it is expected: .87 of the steps of right completions of GSM8K instead of
+    .76.
 
     Source: the calculator annotations are those of GSM8K (Cobbe et al. 2021, arXiv:2110.14168).
     """

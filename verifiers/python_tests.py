@@ -41,28 +41,23 @@ class PythonTests(Verifier):
 
     The program is the last fenced block marked ``python`` (else the last unmarked one) after the closed reasoning,
     within the answer tag if there is one; an answer tag without a fence is all program. Where tests call functions, it
-    is the last such block that defines one, and what follows is only a demonstration. Earlier blocks with nothing but
-    definitions are added if the program uses a name of theirs that it does not define itself. A missing, empty or
-    unclosed block is ``no_answer``. ``info`` holds the tests in one of these forms (see ``unit_tests``): pairs of
-    standard input and output (compared line by line, ignoring white space at line ends and empty lines at the end),
-    calls with the value they return (as in JSON: ``True`` is not 1), or Python code with ``assert``. Every test starts
-    from a fresh run of the program in the sandbox. The page on the sandbox lists what it prevents. A test that takes
-    too long fails; the status is ``timeout`` only if all of them did. Tests that cannot be read are ``bad_gold``, a
-    sandbox that does not start is ``error``, both unscored.
+    is the last such block that defines one; earlier blocks of definitions are added if the program uses their names. A
+    missing, empty or unclosed block is ``no_answer``.
+
+    ``info`` holds the tests in one of these forms: pairs of standard input and output (compared line by line, ignoring
+    white space at line ends and empty lines at the end), calls with the value they return (as in JSON: ``True`` is not
+    1), or Python code with ``assert``. Every test starts from a fresh run of the program in the sandbox (see the page
+    on it). A test that takes too long fails; the status is ``timeout`` only if all of them did. Tests that cannot be
+    read are ``bad_gold``, a sandbox that does not start is ``error``, both unscored.
 
     A program cannot fake outputs, values of calls, and what test code compares with a literal (``assert f(x) == 5``,
-    also inside ``check(candidate)``; ``self.assertEqual(f(x), Decimal("1.5"))``): these are compared by type and
-    content outside of its process, which never receives the expected values. All other test code (``<``, ``in``,
-    ``isclose``, a comparison with a computed value or in a loop, any test with ``try``) depends on the program's own
-    process and is no protection against a program made to fool it: it can read the test and change all that it uses.
-    Only accidents are prevented there: exits, changed builtins, objects of a class that equals everything. Where that
-    matters, give tests in the other forms. In test code a builtin name (``sum``) means the builtin, unless it is the
-    ``entry_point``.
+    also inside ``check(candidate)``; ``self.assertEqual(f(x), Decimal("1.5"))``): its process never receives the
+    expected values. All other test code (``<``, ``in``, ``isclose``, a computed value, a loop, ``try``) runs beside
+    the program, which can read and change it: only accidents are prevented there, such as exits, changed builtins and
+    objects that equal everything. Where that matters, give tests in the other forms.
 
-    Source: open-r1's code reward and similar ones (the last fenced block, 5 s per test, all or a fraction). There:
-    extra and missing lines of output are cut off by a ``zip`` before the comparison, blocks inside the reasoning count,
-    and a failing provider goes unnoticed. Here: all lines are compared, such blocks do not count, and failures are
-    reported. Programs in several blocks: NeMo-Gym#820 and code-r1#6.
+    Source: open-r1's code reward, which compares only the lines that both outputs have. Programs in several blocks:
+    NeMo-Gym#820 and code-r1#6.
     """
 
     tests: str = "tests"

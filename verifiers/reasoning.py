@@ -42,14 +42,10 @@ class ReasoningSteps(Verifier):
     """``min(1, steps / target)``: counts visible steps in the reasoning block, or in the whole text without one.
 
     A step is a numbered line (``1.``, ``(2)``, ``Step 1:``, ``第一步``, ``一、``), a bulleted line, or a sentence that
-    begins with a transition word ("Next, ...", "**Finally:** ...", "然后"). The content of ``Step 1`` or "Finally," on
-    its own line is the next line. Such words and ``Step`` are known in English and Chinese. A step must contain words
-    or an equation: a bare bullet, a rule (``---``) or "First, Second, Next," is not a step. A line that counts
-    as a step is not counted again as a sentence, and a repeated step counts once, also with other punctuation at its
-    end.
+    begins with a transition word ("Next, ...", "**Finally:** ...", "然后"), in English or Chinese. It must contain words
+    or an equation: a bare bullet or "First, Second, Next," is not a step. A repeated step counts once.
 
-    Source: the reasoning steps reward of open-r1. There only the first numbered line counts, three bare hyphens or
-    "First,Second,Next," get full credit, and so do markers in the answer.
+    Source: the reasoning steps reward of open-r1, which pays three bare hyphens.
     """
 
     format: Format = field(default_factory=Format)
@@ -101,8 +97,7 @@ class ReasoningLength(Verifier):
     missing or unclosed block scores 0 (``no_answer``). Length is easily padded: use a gate (``when: accuracy``) or
     combine it with ``repetition``.
 
-    Source: the reasoning length reward of the R1 tutorials, which splits at spaces, so that Chinese reasoning of any
-    length scores 0.
+    Source: the reasoning length reward of the R1 tutorials, which splits at spaces.
     """
 
     format: Format = field(default_factory=Format)

@@ -21,14 +21,12 @@ LONGEST = 10  # units per n-gram, to bound the memory for texts of a megabyte
 class Repetition(Verifier):
     """Minus the fraction of n-grams that are repeats: ``-(1 - different / all)``, between -1 and 0.
 
-    N-grams consist of words, ignoring case; in scripts without spaces every character is a word. Alternatives are
-    characters (without white space) and the sampled tokens. Tokens are available in training and from files with a
-    column ``token_ids``; without them the completion is unscored. A text shorter than ``n`` scores 0, and so does one
-    without the block that ``where`` names (``no_answer``): ``statuses`` can set a penalty for that. Ordinary prose
-    scores slightly below 0; set the size of the penalty with a weight.
+    N-grams consist of words, ignoring case (characters in scripts without spaces), of characters without white space,
+    or of the sampled tokens; without a column ``token_ids`` the last is unscored. A text shorter than ``n`` scores 0,
+    and so does one without the block that ``where`` names (``no_answer``; ``statuses`` can set a penalty). Ordinary
+    prose scores slightly below 0.
 
-    Source: Yeo et al., Demystifying Long Chain-of-Thought Reasoning in LLMs (2025), as implemented in open-r1 and TRL.
-    Open-r1 splits at spaces and needs a segmenter for Chinese; TRL uses token ids.
+    Source: Yeo et al. 2025, Demystifying Long Chain-of-Thought Reasoning in LLMs, as in open-r1 and TRL.
     """
 
     format: Format = field(default_factory=Format)

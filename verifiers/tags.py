@@ -18,14 +18,11 @@ from .blocks import find_tags, first_block, is_blank, tag_names, whole_turn
 class TagCount(Verifier):
     """The fraction of the format's tags that occur exactly once: 0.25 for each of four, 0.5 for each of two.
 
-    The tags of an empty block, or of one that is closed before it is opened, do not count. The order of the blocks is
-    not checked (``soft_format`` does that). With ``trailing_penalty`` every character after the answer block, not
-    counting white space around that text, reduces the value, at most to 0. Without that block there is no penalty. A
-    prefill counts as part of the turn.
+    The tags of an empty block, or of one that is closed before it is opened, do not count; the order of the blocks is
+    not checked. With ``trailing_penalty`` every character after the answer block, white space around that text aside,
+    reduces the value, at most to 0.
 
-    Source: the tag counts of the R1 tutorials and of open-r1. There a tag must have a newline next to it, so CRLF line
-    endings or ``<answer>5</answer>`` score 0; empty tags get full credit; and without the closing answer tag the
-    penalty of 0.001 per character applies to the whole text, without a lower bound.
+    Source: the tag counts of the R1 tutorials and of open-r1, where a tag needs a newline next to it.
     """
 
     format: Format = field(default_factory=Format)

@@ -23,11 +23,10 @@ class Keywords(Verifier):
     """``each`` per distinct keyword in the text, up to ``most``; 0.1 and 0.5 by default.
 
     A keyword is a word or a phrase; case is ignored. It must match whole words ("sum" is not in "summer"), except in
-    scripts without spaces. It counts only in a sentence with at least as many other words as keywords, so a bare list
-    of keywords scores 0. Where two keywords overlap ("sum", "sum of digits") the longer one counts. A text without
-    the block that ``where`` names scores 0 (``no_answer``).
+    scripts without spaces, in a sentence with at least as many other words as keywords: a bare list scores 0. Where
+    two keywords overlap the longer one counts. A text without the block that ``where`` names scores 0 (``no_answer``).
 
-    Source: the keyword reward of the R1 tutorials, which finds "sum" in "summer" and rewards keyword stuffing.
+    Source: the keyword reward of the R1 tutorials.
     """
 
     keywords: tuple[str, ...]

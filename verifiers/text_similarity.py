@@ -32,15 +32,13 @@ _ROUGE_WORD = lazy_compile(r"[a-z0-9]+", re.IGNORECASE)  # all that rouge-score 
 class TextSimilarity(Verifier):
     """The similarity of the text and the gold answer, from 0 to 1; with a ``threshold`` 1 from there on, else 0.
 
-    ``chrf`` (character n-grams, for any language) and ``bleu`` (words, with effective order and exponential smoothing)
-    are those of sacrebleu for one sentence, divided by 100. ``rouge1``, ``rouge2`` and ``rougeL`` are the F-measures of
-    rouge-score with stemming, which reads only letters a to z and digits: a gold answer without any is ``bad_gold``,
-    and for ``rouge2`` also one of a single word. ``edit`` is 1 minus the edit distance, divided by the length of the
-    longer text (rapidfuzz). Of several gold answers the most similar counts. A text of more than 20,000 characters, or
-    too many words for ROUGE-L, is ``over_limit``.
+    ``chrf`` (character n-grams, for any language) and ``bleu`` are those of sacrebleu for one sentence, divided by
+    100. ``rouge1``, ``rouge2`` and ``rougeL`` are the F-measures of rouge-score with stemming, for letters a to z and
+    digits only: a gold answer without them is ``bad_gold``. ``edit`` is 1 minus the edit distance, divided by the
+    length of the longer text. Of several gold answers the most similar counts. More than 20,000 characters, or too
+    many words for ROUGE-L, are ``over_limit``.
 
-    A similarity is a weak reward: a wrong number costs as much as a synonym. Where answers are right or wrong use
-    ``exact_text``, ``accuracy`` or ``llm_judge``. Needs the extra ``text``: ``pip install 'grpo_env[text]'``.
+    A similarity is a weak reward: a wrong number costs as much as a synonym. Needs ``pip install 'grpo_env[text]'``.
 
     Source: Papineni et al. 2002 (BLEU), Lin 2004 (ROUGE), Popović 2015 (chrF), Post 2018 (sacrebleu).
     """

@@ -7,10 +7,12 @@ import pytest
 
 from grpo_env.core import Case, Verifier
 from grpo_env.docgen.cases import failed_cases, scores_of
-from grpo_env.docgen.catalogue import catalogue, entry, summary
+from grpo_env.docgen.catalogue import FIRST_HOUR, GROUPS, catalogue, entry, summary, telling
 from grpo_env.docgen.options import options
 from grpo_env.errors import UsageError
 from grpo_env.registry import BUILT_IN, find, load_file, verifier
+from grpo_env.taskfile.task import make_task
+from grpo_env.taskfile.yaml_file import parse_yaml
 from grpo_env.verifiers.sandbox.launch import unavailable
 
 # These need a model or a server, or other verifiers (docs/verifiers.md).
@@ -59,6 +61,32 @@ def test_every_option_has_a_description(name):
 
 def test_the_page_in_the_docs_is_up_to_date():
     assert (Path(__file__).parents[2] / "docs/catalogue.md").read_text() == catalogue()
+
+
+def test_every_verifier_has_one_place_on_the_page():
+    assert sorted(name for names in GROUPS.values() for name in names) == sorted(BUILT_IN)
+    page = catalogue()
+    assert [page.count(f"\n### {name}\n") for name in BUILT_IN] == [1] * len(BUILT_IN)
+
+
+@pytest.mark.parametrize(("name", "line"), [(name, line) for name, _, line in FIRST_HOUR])
+def test_the_lines_for_the_first_hour_are_verifiers_of_a_task(name, line, tmp_path):
+    data = parse_yaml(f"verifiers:\n  {line}\n", "page.yaml")
+    assert list(data["verifiers"]) == [name]
+    dataset = {"path": "rows.jsonl", "answer": "{{ answer }}"}
+    data |= {"version": 1, "task": "page", "dataset": dataset, "prompt": {"user": "{{ question }}"}, "metric": name}
+    assert make_task(data, "page.yaml", tmp_path).metric == name
+
+
+def test_the_page_shows_the_first_cases_of_every_value_in_their_order():
+    cases = tuple(Case(str(index), value, "") for index, value in enumerate([1.0, 1.0, 1.0, 0.0, 0.0, None]))
+    assert [case.completion for case in telling(cases)] == ["0", "1", "3", "5"]
+    assert telling(cases[:3]) == cases[:3]
+
+
+def test_an_option_of_several_verifiers_stands_once_on_the_page_and_in_every_entry():
+    text = "- `concurrency` (default `8`): Concurrent requests of each scoring process."
+    assert catalogue().count(text) == entry("llm_judge").count(text) == entry("llm_ranking").count(text) == 1
 
 
 def test_failed_cases_are_reported(monkeypatch):
