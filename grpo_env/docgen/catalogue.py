@@ -40,7 +40,7 @@ FIRST_HOUR = (
     ("strict_format", "the tags of the format, exactly", "strict_format: {weight: 0.1}"),
     ("equation_steps", "each step's arithmetic (process supervision)", "equation_steps: {weight: 0, process: 0.5}"),
     ("overlong", "a penalty for too many tokens", "overlong: {max_tokens: 1024, weight: 0.5}"),
-    ("llm_judge", "what only a language model can judge", "llm_judge: {base_url: 'http://localhost:8000/v1', model: M}"),
+    ("llm_judge", "what only a language model can judge", "llm_judge: {base_url: 'http://HOST:8000/v1', model: M}"),
 )
 
 GROUPS = {
