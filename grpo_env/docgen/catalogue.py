@@ -68,7 +68,7 @@ def summary(cls: type[Verifier]) -> str:
 
 def entry(name: str) -> str:
     """All about a verifier, with every case."""
-    return _entry(name, _option_list(options(find(name))), find(name).cases)
+    return f"## {_entry(name, _option_list(options(find(name))), find(name).cases)}"
 
 
 def catalogue() -> str:
@@ -105,11 +105,11 @@ def _short_entry(name: str, users: dict[Option, list[str]]) -> str:
     own = [row for row in rows if len(users[row]) == 1]
     names = ", ".join(f"`{row.name}`" for row in rows if row not in own)
     also = [f"- [Shared](#shared-options): {names}."] if names else []
-    return _entry(name, [*_option_list(own), *also], telling(find(name).cases))
+    return f"### {_entry(name, [*_option_list(own), *also], telling(find(name).cases))}"
 
 
 def _entry(name: str, options: Sequence[str], cases: Sequence[Case]) -> str:
-    lines = [f"### {name}", "", inspect.cleandoc(find(name).__doc__ or "").replace("``", "`"), ""]
+    lines = [name, "", inspect.cleandoc(find(name).__doc__ or "").replace("``", "`"), ""]
     if options:
         lines += [*options, ""]
     if cases:
