@@ -25,12 +25,11 @@ _FRACTION = lazy_compile(r"\.\d+", re.ASCII)
 class Choice(Verifier):
     r"""1 if the final answer is the letter of the gold option, else 0.
 
-    The final answer is looked for as by ``accuracy``; only texts that name an option are candidates, and of several
-    the last one decides. It may read ``C``, ``(C)``, ``C.``, ``C) 42``, ``option C``, ``\text{C}``, ``**C**`` or
-    ``c``; what follows is the option's text or an explanation, also if it names other letters ("C because B is too
-    small"). A second answer is wrong: another letter in a list ("C, B") or after "or", "C or 42", a correction, a
-    second box. A completion that names no option is ``no_answer``. A gold answer that is not one of the letters is
-    ``bad_gold``.
+    The final answer is looked for as by ``accuracy``; of several texts that name an option the last one decides. It
+    may read ``C``, ``(C)``, ``C.``, ``C) 42``, ``option C``, ``\text{C}``, ``**C**`` or ``c``; what follows is the
+    option's text or an explanation ("C because B is too small"). A second answer is wrong: another letter in a list
+    ("C, B") or after "or", a correction, a second box. A completion that names no option is ``no_answer``; a gold
+    answer that is not one of the letters is ``bad_gold``.
 
     Source: the multiple-choice reward of the R1 tutorials, which only reads ``\boxed{C}`` inside the answer tag.
     """

@@ -158,10 +158,9 @@ class AllOf(Selection):
 class FirstOf(Selection):
     """The value of the first part that can score the completion: a rule first, then a judge for what it cannot read.
 
-    A part that leaves the completion unscored (``bad_gold``, ``not_applicable``, ``error``) passes it on to the next. A
-    score decides, also a 0 and also that of a missing answer (``no_answer``); the parts after it are not run, and are
-    ``not_applicable`` in the score. Status and steps are those of the part that decides. If no part can score
-    the completion, it is unscored like the last of them.
+    A part that leaves the completion unscored (``bad_gold``, ``not_applicable``, ``error``) passes it on to the next.
+    A score decides, also a 0 and that of a missing answer; the parts after it are not run. If no part can score the
+    completion, it is unscored like the last of them.
     """
 
     keeps_status: ClassVar[bool] = True
@@ -226,10 +225,9 @@ class Appeal(Selection):
 
     A rule that misses correct answers comes first, and a slower verifier that recognizes them, such as a judge,
     second. A value below 1 is wrong. The second part is only run on wrong completions of groups in which the first
-    part also finds a correct one, or of all groups with ``groups: all``; elsewhere it is ``not_applicable``. It can
-    raise a value but not lower it. If it fails (``error``), the completion is unscored; if it does not apply, the
-    first part's value stands. Watch how often it raises a value: a judge that accepts wrong answers undoes the
-    strictness of the rule.
+    part also finds a correct one, or of all groups with ``groups: all``. It can raise a value but not lower it. If it
+    fails (``error``), the completion is unscored; if it does not apply, the first part's value stands. A judge that
+    accepts wrong answers undoes the strictness of the rule.
 
     Source: Cai et al. 2025 (arXiv:2510.00915, section 4.3) and TinyV (Xu et al. 2025, arXiv:2505.14625), which recheck
     all answers that the rule rejects.

@@ -31,10 +31,10 @@ class EachStep(Segmented, Unweighted):
     """The mean of what its one part gives to each step, with that as the step's score.
 
     Steps are those of the reasoning block if there is one, else of the whole text, split by ``segments``. The part
-    reads a step as if it were the whole turn; with ``context: true`` the turn before the step is its prefill, as a
-    judge needs it. Without steps the status is ``no_answer``, beyond 1,000 steps or 5,000,000 characters to read it is
-    ``over_limit``. A step that the part leaves unscored makes the whole unscored. The part's ``deadline`` is for all
-    steps of a completion together. Steps that are easily right raise the mean: pay for the answer as well.
+    reads a step as if it were the whole turn; with ``context: true`` the turn before the step is its prefill. Without
+    steps the status is ``no_answer``, beyond 1,000 steps or 5,000,000 characters to read it is ``over_limit``. A step
+    that the part leaves unscored makes the whole unscored. The part's ``deadline`` is for all steps of a completion
+    together.
 
     Source: rewards at the ends of steps are those of DeepSeekMath (arXiv:2402.03300, 4.1.3).
     """

@@ -70,11 +70,10 @@ class LanguageConsistency(Verifier):
     """The fraction of words that are in the target ``language``, from 0 to 1.
 
     Numbers, single letters, formulas, code and URLs are ignored, except for three words in a row in a formula and five
-    in code. py3langid assigns one of 41 common languages or the target to each sentence. A few words of another
-    language in the same script inside a sentence go unnoticed, and pieces that are too short to classify count as the
-    target language if the script fits. Of more than 1,000 sentences, 1,000 evenly spaced ones are used. A text with
-    fewer than 40 letters (14 Chinese ones) is unscored (``not_applicable``); one without a reasoning block scores 0
-    (``no_answer``).
+    in code. py3langid assigns one of 41 common languages or the target to each sentence (1,000 evenly spaced ones of
+    more). A few words of another language in the same script go unnoticed, and short pieces count as the target
+    language if the script fits. A text with fewer than 40 letters (14 Chinese ones) is unscored (``not_applicable``);
+    one without a reasoning block scores 0 (``no_answer``).
 
     Source: DeepSeek-R1 (2025), section 2.3.2, which adds the proportion to the accuracy reward.
     """

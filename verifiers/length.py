@@ -38,8 +38,7 @@ class Overlong(Verifier):
     ``max_tokens``, and -1 beyond. Set ``max_tokens`` to the sampling limit (``max_new_tokens``) or less. A completion
     without ``num_tokens`` is unscored.
 
-    Source: DAPO (Yu et al. 2025, arXiv:2503.14476), equation 13, with 20,480 and 4,096 tokens. Other implementations
-    fall below -1 beyond ``max_tokens``, or divide by zero without a buffer.
+    Source: DAPO (Yu et al. 2025, arXiv:2503.14476), equation 13, with 20,480 and 4,096 tokens.
     """
 
     max_tokens: int
@@ -84,13 +83,12 @@ class Overlong(Verifier):
 class TargetLength(Verifier):
     """1 for a completion of the target length, falling to 0 at no length and at twice the target.
 
-    With ``n`` tokens it is ``max(0, 1 - abs(n - target) / target)``. The target may differ from row to row
-    (``target: "{{ words }}"``). Words are counted as for ``reasoning_length``, characters without white space at both
-    ends, both without the format's tags. A completion without ``num_tokens`` is unscored if tokens are counted.
+    With ``n`` tokens it is ``max(0, 1 - abs(n - target) / target)``. The target may differ from row to row (``target:
+    "{{ words }}"``). Words are counted as for ``reasoning_length``; neither they nor characters include the format's
+    tags. A completion without ``num_tokens`` is unscored if tokens are counted.
 
-    Source: the first example of TRL's GRPO page (minus the distance from 20 characters, without a bound) and L1
-    (Aggarwal and Welleck 2025, arXiv:2503.04697), whose ``a * abs(n - target)`` is subtracted from the accuracy: that
-    is the weight ``a * target``.
+    Source: the first example of TRL's GRPO page, and L1 (Aggarwal and Welleck 2025, arXiv:2503.04697), whose ``a *
+    abs(n - target)`` is the weight ``a * target``.
     """
 
     target: int
@@ -187,12 +185,11 @@ class LengthRank(Unweighted):
     """Ranks the completions of a prompt by length, from 0.5 for the shortest to -0.5 for the longest.
 
     ``rank = 0.5 - (n - shortest) / (longest - shortest)``, in tokens, over all completions of the prompt with known
-    ``num_tokens``. A correct completion scores its rank, a wrong one ``min(0, rank)``. If all are equally long, or
-    there is only one, all score 0. A completion is correct if all parts under ``of`` are 1 or more. It is unscored if
-    a part is unscored or ``num_tokens`` is missing.
+    ``num_tokens``. A correct completion (all parts under ``of`` are 1 or more) scores its rank, a wrong one ``min(0,
+    rank)``. If all are equally long, or there is only one, all score 0. It is unscored if a part is unscored or
+    ``num_tokens`` is missing.
 
-    Source: the length penalty of Kimi k1.5 (Kimi Team 2025, arXiv:2501.12599). Open-r1 ranks all completions of a call
-    together, whatever their prompts, and in characters.
+    Source: the length penalty of Kimi k1.5 (Kimi Team 2025, arXiv:2501.12599).
     """
 
     cases: ClassVar[tuple[Case, ...]] = (

@@ -170,18 +170,18 @@ class LLMJudge(Judge, BatchVerifier):
     """1 if a language model finds the answer equal to the gold answer, else 0; or its grade by a ``rubric``, 0 to 1.
 
     *Equality*: the judge sees the question (the last user message), the gold answer and the completion's final answer,
-    extracted as by ``accuracy``, but not the reasoning, unless ``text: completion``. A missing or denied answer scores
-    0 without a request. *Rubric*: the judge sees the question, the gold answer (if there is one) and the whole
-    completion, and grades it within ``scale``; the value is (grade - low) / (high - low). Without a prompt the
-    completion is unscored (``not_applicable``), unless ``without_prompt`` is set.
+    extracted as by ``accuracy``; with ``text: completion`` also the reasoning. A missing or denied answer scores 0
+    without a request. *Rubric*: it sees the question, the gold answer (if there is one) and the whole completion, and
+    grades within ``scale``; the value is (grade - low) / (high - low). Without a prompt the completion is unscored
+    (``not_applicable``), unless ``without_prompt`` is set.
 
     A text longer than ``max_chars`` scores 0 (``over_limit``). If a reply has no verdict the judge is asked once more;
-    if that fails too, or there is no reply, the completion is unscored (``error``). Equal requests are sent once.
+    if that fails too, the completion is unscored (``error``).
 
     The texts are sent as escaped JSON data, and the verdict must be in the last line of the reply, after a code that
-    the texts cannot contain. This prevents forged verdicts, but not that a text persuades the judge: prefer
-    ``accuracy`` where it applies, and monitor how well the two agree. With a ``template`` of your own the last line is
-    ``Yes``, ``**Verdict:** no`` or a grade, without a code: a judge that repeats a text may give the text's verdict.
+    the texts cannot contain. This prevents forged verdicts, but not that a text persuades the judge: monitor how well
+    it agrees with ``accuracy``. With a ``template`` of your own the last line is ``Yes``, ``**Verdict:** no`` or a
+    grade, without a code: a judge that repeats a text may give the text's verdict.
 
     Source: OpenAI's simple-evals and X-R1. Zhao et al. 2025 (arXiv:2507.08794): a colon in place of an answer
     convinces many judges; here punctuation alone is a missing answer.

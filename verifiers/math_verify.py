@@ -34,15 +34,13 @@ class MathVerify(Verifier):
 
     The whole completion is read, with its reasoning and without the task's format. A gold answer that math-verify
     cannot read is ``bad_gold``. A text without an answer (``no_answer``), one of more than 200,000 characters
-    (``over_limit``) and one that takes longer than ``timeout`` score 0; it runs in a process that is killed when it is
-    late.
+    (``over_limit``) and one that takes longer than ``timeout`` score 0.
 
     Use it to repeat the rewards of a run with TRL (``bare_golds: as_is``), as a second reader beside ``accuracy``
-    (weight 0, or ``grpo_env compare``), and in ``first_of`` for gold answers that ``accuracy`` cannot read. It is not
-    the default and does not belong into ``appeal``: of the 104 hacks that ``grpo_env audit math`` tries on MATH-500 it
-    pays 9 (``any``: 22, ``accuracy``: 0), such as a right box that is taken back; and of 2,400 labelled answers it
-    accepts 41 wrong ones and refuses 58 right ones (``accuracy``: none), at 12 ms each instead of 0.2 ms. Figures:
-    ``benchmarks/verdicts.py --math-verify`` and ``benchmarks/natural.py``.
+    (weight 0, or ``grpo_env compare``), and in ``first_of`` for gold answers that ``accuracy`` cannot read. It does
+    not belong into ``appeal``: of the 104 hacks that ``grpo_env audit math`` tries on MATH-500 it pays 9 (``any``: 22,
+    ``accuracy``: 0); of 2,400 labelled answers it accepts 41 wrong ones and refuses 58 right ones (``accuracy``:
+    none), at 12 ms each instead of 0.2 ms (``benchmarks/verdicts.py --math-verify``).
 
     Source: TRL 1.16's ``accuracy_reward`` and Math-Verify 0.9. Open-R1 reads gold answers by their first match
     instead.

@@ -32,15 +32,13 @@ class EquationSteps(Verifier):
     """The fraction of steps whose equations are correct, checked exactly, with a step score (1 or 0) for each.
 
     A step is a calculator annotation such as ``<<48/2=24>>``, or a line without annotations that has an equation
-    between numbers. A line is correct if all its equations are. Rounded results (``10/3=3.33``) are wrong. Expressions
+    between numbers; it is correct if all its equations are. Rounded results (``10/3=3.33``) are wrong. Expressions
     that it cannot parse (variables, functions, powers, LaTeX fractions) are ignored. The text is the reasoning block
     if there is one, else everything. The status is ``no_answer`` if there is no step, and ``over_limit`` beyond 1,000
     steps or 100,000 characters of lines with ``=``.
 
     A correct equation need not be useful: ``1+1=2`` in every line gets full credit. ``expected`` says which are asked
-    for (rows whose annotations have no calculation are left out). ``match: result`` also pays another way to an
-    expected value, each value as often as it is expected: .87 of the steps of right completions of GSM8K instead of
-    .76.
+    for; ``match: result`` also pays another way to an expected value, each value as often as it is expected.
 
     Source: the calculator annotations are those of GSM8K (Cobbe et al. 2021, arXiv:2110.14168).
     """

@@ -40,21 +40,19 @@ class PythonTests(Verifier):
     """The fraction of its unit tests that the completion's Python program passes, or 1 only if it passes all.
 
     The program is the last fenced block marked ``python`` (else the last unmarked one) after the closed reasoning,
-    within the answer tag if there is one; an answer tag without a fence is all program. Where tests call functions, it
-    is the last such block that defines one; earlier blocks of definitions are added if the program uses their names. A
-    missing, empty or unclosed block is ``no_answer``.
+    within the answer tag if there is one. Where tests call functions, it is the last such block that defines one, with
+    earlier blocks of definitions that it uses. A missing, empty or unclosed block is ``no_answer``.
 
-    ``info`` holds the tests in one of these forms: pairs of standard input and output (compared line by line, ignoring
-    white space at line ends and empty lines at the end), calls with the value they return (as in JSON: ``True`` is not
-    1), or Python code with ``assert``. Every test starts from a fresh run of the program in the sandbox (see the page
-    on it). A test that takes too long fails; the status is ``timeout`` only if all of them did. Tests that cannot be
-    read are ``bad_gold``, a sandbox that does not start is ``error``, both unscored.
+    ``info`` holds the tests: pairs of standard input and output (compared line by line, ignoring white space at line
+    ends and empty lines at the end), calls with the value they return (as in JSON: ``True`` is not 1), or Python code
+    with ``assert``. Every test starts from a fresh run of the program in the sandbox (see the page on it). A test that
+    takes too long fails; the status is ``timeout`` only if all of them did. Tests that cannot be read are
+    ``bad_gold``, a sandbox that does not start is ``error``.
 
-    A program cannot fake outputs, values of calls, and what test code compares with a literal (``assert f(x) == 5``,
-    also inside ``check(candidate)``; ``self.assertEqual(f(x), Decimal("1.5"))``): its process never receives the
-    expected values. All other test code (``<``, ``in``, ``isclose``, a computed value, a loop, ``try``) runs beside
-    the program, which can read and change it: only accidents are prevented there, such as exits, changed builtins and
-    objects that equal everything. Where that matters, give tests in the other forms.
+    A program cannot fake outputs, values of calls, and what test code compares with a literal (``assert f(x) == 5``):
+    its process never receives the expected values. All other test code (``<``, ``in``, ``isclose``, a computed value,
+    a loop, ``try``) runs beside the program, which can read and change it. Where that matters, give tests in the other
+    forms.
 
     Source: open-r1's code reward, which compares only the lines that both outputs have. Programs in several blocks:
     NeMo-Gym#820 and code-r1#6.

@@ -32,13 +32,11 @@ _ROUGE_WORD = lazy_compile(r"[a-z0-9]+", re.IGNORECASE)  # all that rouge-score 
 class TextSimilarity(Verifier):
     """The similarity of the text and the gold answer, from 0 to 1; with a ``threshold`` 1 from there on, else 0.
 
-    ``chrf`` (character n-grams, for any language) and ``bleu`` are those of sacrebleu for one sentence, divided by
-    100. ``rouge1``, ``rouge2`` and ``rougeL`` are the F-measures of rouge-score with stemming, for letters a to z and
-    digits only: a gold answer without them is ``bad_gold``. ``edit`` is 1 minus the edit distance, divided by the
-    length of the longer text. Of several gold answers the most similar counts. More than 20,000 characters, or too
-    many words for ROUGE-L, are ``over_limit``.
-
-    A similarity is a weak reward: a wrong number costs as much as a synonym. Needs ``pip install 'grpo_env[text]'``.
+    ``chrf`` (character n-grams, for any language) and ``bleu`` are sacrebleu's for one sentence, divided by 100;
+    ``rouge1``, ``rouge2`` and ``rougeL`` the F-measures of rouge-score with stemming, for letters a to z and digits
+    only; ``edit`` is 1 minus the edit distance, divided by the length of the longer text. Of several gold answers the
+    most similar counts. More than 20,000 characters, or too many words for ROUGE-L, are ``over_limit``. It is a weak
+    reward: a wrong number costs as much as a synonym. Needs ``pip install 'grpo_env[text]'``.
 
     Source: Papineni et al. 2002 (BLEU), Lin 2004 (ROUGE), Popović 2015 (chrF), Post 2018 (sacrebleu).
     """
