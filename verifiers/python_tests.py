@@ -40,8 +40,9 @@ class PythonTests(Verifier):
     """The fraction of its unit tests that the completion's Python program passes, or 1 only if it passes all.
 
     The program is the last fenced block marked ``python`` (else the last unmarked one) after the closed reasoning,
-    within the answer tag if there is one. Where tests call functions, it is the last such block that defines one, with
-    earlier blocks of definitions that it uses. A missing, empty or unclosed block is ``no_answer``.
+    within the answer tag if there is one (which is all program without a fence). Where tests call functions, it is the
+    last such block that defines one, with earlier blocks of definitions that it uses. A missing, empty or unclosed
+    block is ``no_answer``.
 
     ``info`` holds the tests: pairs of standard input and output (compared line by line, ignoring white space at line
     ends and empty lines at the end), calls with the value they return (as in JSON: ``True`` is not 1), or Python code

@@ -42,8 +42,8 @@ class ReasoningSteps(Verifier):
     """``min(1, steps / target)``: counts visible steps in the reasoning block, or in the whole text without one.
 
     A step is a numbered line (``1.``, ``(2)``, ``Step 1:``, ``第一步``, ``一、``), a bulleted line, or a sentence that
-    begins with a transition word ("Next, ...", "**Finally:** ...", "然后"), in English or Chinese. It must contain words
-    or an equation: a bare bullet or "First, Second, Next," is not a step. A repeated step counts once.
+    begins with a transition word ("Next, ...", "**Finally:** ...", "然后"), in English or Chinese. It must contain
+    words or an equation: a bare bullet or "First, Second, Next," is not a step. A repeated step counts once.
 
     Source: the reasoning steps reward of open-r1, which pays three bare hyphens.
     """
