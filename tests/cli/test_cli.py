@@ -299,7 +299,7 @@ def test_a_new_verifier_can_be_checked_shown_and_used(tmp_path):
     again = grpo_env("verifiers", "new", "own_words", cwd=tmp_path)
     assert (again.returncode, "already exists; give another name, or delete it first" in again.stderr) == (2, True)
     result = process("verifiers", "show", "own_words", "--verifiers", path)
-    assert "| `words` |" in result.stdout
+    assert "- `words` (default `5`)" in result.stdout
     (tmp_path / "rows.jsonl").write_text('{"completion": "The answer is 1.", "answer": "1"}\n' * 200)
     new = ["verifiers.own_words.weight=3", "--verifiers", path, "--completion", "completion", "--answer", "answer"]
     for workers in (1, 2):  # with 2, other processes have to load the file too
