@@ -44,7 +44,7 @@ class _Request:
     scores: dict[int, str] = field(default_factory=dict)
     queued: bool = False
     spent: float = 0.0
-    turns: set[float] = field(default_factory=set)  # when the turns that are not over began
+    turns: set[float] = field(default_factory=set)  # when the attempts that are not over began
 
     def take(self) -> list[_Unit]:
         """The units of the next turn."""
@@ -154,16 +154,11 @@ class WorkerPool:
                 continue
             taken = request.take()
             self._queue(request)  # other processes may go on with it
-            began = time.monotonic()
-            request.turns.add(began)
             try:
                 await self._turn(slot, request, taken)
             except Exception as error:
                 if not request.finished.done():
                     request.finished.set_exception(error)
-            finally:
-                request.turns.remove(began)
-                request.spent += time.monotonic() - began
             self._queue(request)
 
     async def _turn(self, slot: Slot, request: _Request, taken: list[_Unit]) -> None:
@@ -195,7 +190,16 @@ class WorkerPool:
     async def _attempt(self, slot: Slot, request: _Request, rows: Sequence[InputRow], again: bool = True) -> list[str]:
         await slot.start()
         until = time.perf_counter() + min(TURN, self._deadline / 8)
-        scored = await slot(Piece(request.task, tuple(rows), until, request.programs, self._deadline / 12), again)
+        began = time.monotonic()
+        request.turns.add(began)
+        try:
+            scored = await slot(Piece(request.task, tuple(rows), until, request.programs, self._deadline / 12), again)
+        except (WorkerDiedError, LateError):
+            await slot.start()  # within the time of the request that ended the process, not of the next one
+            raise
+        finally:
+            request.turns.remove(began)
+            request.spent += time.monotonic() - began
         request.programs -= scored.programs
         return scored.scores
 

@@ -220,8 +220,8 @@ def test_hard_formulas_use_up_the_seconds_of_their_request_for_algebra_alone(pat
     *late, easy = [score["parts"][0] for score in reply.json["scores"]]
     assert (easy["value"], easy["status"]) == (1.0, "scored")
     assert {part["value"] for part in late} == {0.0}
-    assert late[-1]["status"] == "timeout"
-    assert late[-1]["explanation"] == "the seconds for computer algebra and other programs are used up"
+    spent = {part["explanation"] for part in late if part["status"] == "timeout"}  # which ones depends on the machine
+    assert "the seconds for computer algebra and other programs are used up" in spent
     # What was not read for lack of time is not remembered as unreadable.
     assert patient.score("gsm8k", {"completion": r"\boxed{\frac{\pi}{2}}", "answer": r"\frac{\pi}{2}"}).status == 200
 
