@@ -207,13 +207,13 @@ def test_a_request_of_slow_items_does_not_keep_others_waiting(patient):
 
 @pytest.mark.slow
 def test_hard_formulas_use_up_the_seconds_of_their_request_for_algebra_alone(patient):
-    """Each takes computer algebra several seconds, and all of them 80 s."""
+    """Each takes computer algebra about half a second or more, and a request has 12.5 s of it."""
     hard = [
         {
             "completion": rf"\boxed{{\int_0^1 \frac{{\sin(x^{{{n}}})}}{{\sqrt{{1+x^{{{n + 2}}}}}}} dx}}",
             "answer": rf"\int_0^1 \frac{{\cos(x^{{{n}}}+1)}}{{\sqrt{{2+x^{{{n + 1}}}}}}}\, dx",
         }
-        for n in range(20, 36)
+        for n in range(20, 84)
     ]
     reply = patient.score("gsm8k", *hard, {"completion": "#### 18", "answer": "18"})
     assert reply.status == 200
