@@ -226,6 +226,8 @@ def test_the_wheel_holds_one_top_level_name_with_weights_tasks_and_types(tmp_pat
         "grpo_env/trainer/bundled_search/model.safetensors",
         "grpo_env/tasks/till.yaml",
         "grpo_env/tasks/till.py",
+        "grpo_env/integrations/packages/common/module/__init__.py.txt",
+        "grpo_env/integrations/packages/gym/app.py.txt",
     ):
         assert needed in names
 

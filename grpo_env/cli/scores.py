@@ -29,6 +29,7 @@ from .options import (
     loaded_task,
     write_new,
 )
+from .tasks import export_env
 
 if TYPE_CHECKING:
     from grpo_env.results.report import Report
@@ -179,9 +180,12 @@ def compare(
 
 
 def export(
-    kind: Annotated[str, typer.Argument(help="sft, dpo, prm, inspect or rewards.")],
-    scores: ScoresFile,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Output file: .jsonl, or .parquet for training formats.")],
+    kind: Annotated[str, typer.Argument(help="sft, dpo, prm, inspect or rewards; or env.")],
+    scores: Annotated[str, typer.Argument(help="File written by grpo_env score; for env, name or file of a task.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Output file: .jsonl, or .parquet for training formats; env: a folder.")
+    ],
+    to: Annotated[str | None, typer.Option(help="env: verifiers, verl, openrlhf, trl or gym.")] = None,
     part: Annotated[str | None, typer.Option(help="Part to select by. Default: the task's metric.")] = None,
     min_value: Annotated[
         float | None, typer.Option(help="sft: minimum value of that part (1). dpo: the same for the chosen one.")
@@ -204,15 +208,22 @@ def export(
 
     sft: accepted completions (TRL prompt-completion). dpo: preference pairs (TRL). prm: labeled steps (TRL stepwise).
     inspect: Inspect's precomputed_scores. rewards: {"prompt_id", "rewards"} for each group.
+    env: a task as a folder that others can install, for another trainer.
     """
     from grpo_env.results.export import export_file, make_kind
     from grpo_env.results.rows import read_scores
 
     values = {"part": part, "min_value": min_value, "min_total": min_total, "per_prompt": per_prompt, "margin": margin}
-    values |= {"min_step": min_step, "truncated": truncated, "no_prompt": no_prompt}
-    exporter = make_kind(kind, {name: value for name, value in values.items() if value is not None})
+    values |= {"min_step": min_step, "truncated": truncated, "no_prompt": no_prompt, "to": to}
+    given = {name: value for name, value in values.items() if value is not None}
+    if kind == "env":
+        if to is None or len(given) > 1 or overwrite:
+            raise UsageError("export env TASK --to verifiers|verl|openrlhf|trl|gym --out FOLDER: no other options")
+        export_env(scores, to, out)
+        return
+    exporter = make_kind(kind, given)
     try:
-        summary = export_file(read_scores(scores), exporter, out, overwrite=overwrite)
+        summary = export_file(read_scores(Path(scores)), exporter, out, overwrite=overwrite)
     except RunError as error:
         advice = ""
         if "without a prompt" in str(error):

@@ -201,10 +201,32 @@ def _audits(
     return results
 
 
+def export_env(name: str, to: str, out: Path) -> None:
+    """Write a task as a folder for another trainer, with the results of ``check`` and ``audit``."""
+    from grpo_env.check import check as check_task
+    from grpo_env.integrations.package import export_package
+
+    task = loaded_task(name, None)
+
+    def results() -> dict[str, str]:
+        checked = check_task(task)
+        if not checked.ok:
+            console.print("note: check finds errors; they are in the README", style="yellow")
+        audits = map(_printable, _audits(task, "train", 50, []).values())
+        texts = {"check": _printable(checked), "audit": "\n\n".join(audits)}
+        return {key: text.replace(f"{task.folder.absolute()}/", "") for key, text in texts.items()}
+
+    left_out = export_package(task, to, out, results)
+    console.print(f"Wrote {out}; its README.md says how to use it", markup=False, soft_wrap=True)
+    if left_out:
+        text = f"note: {', '.join(left_out)}: too large, not copied; the README says so"
+        console.print(escape_controls(text), markup=False, soft_wrap=True, style="yellow")
+
+
 def _print_result(result: CheckResult | Audit, as_json: bool) -> None:
+    print(json.dumps(result.to_dict(), indent=2) if as_json else _printable(result))
+
+
+def _printable(result: CheckResult | Audit) -> str:
     # Texts from the data and from hacks can hold anything; control characters must not reach the terminal.
-    if as_json:
-        print(json.dumps(result.to_dict(), indent=2))
-    else:
-        text = str(result)
-        print("".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text))
+    return "".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in str(result))

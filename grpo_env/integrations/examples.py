@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 from grpo_env.core import Example
 from grpo_env.errors import UsageError
-from grpo_env.rows.formats.packed_example import unpack
+from grpo_env.rows.formats.packed_example import is_packed, unpack
+from grpo_env.scoring.columns import as_text
+from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
+
+from .scoring import refuse_environments
 
 
 def prompt_to_send(task: Task, example: Example) -> str | list[dict[str, str]]:
@@ -18,6 +25,19 @@ def prompt_to_send(task: Task, example: Example) -> str | list[dict[str, str]]:
     if isinstance(example.prompt, str):
         return example.prompt + task.format.prefill
     return [message._asdict() for message in example.prompt]
+
+
+def chats(task: Task, split: Split, caller: str) -> Iterator[tuple[Example, list[dict[str, str]]]]:
+    """The examples of a split with their prompts, for a trainer that applies a chat template to them.
+
+    Raises ``UsageError`` for text prompts, and for a task with an environment.
+    """
+    refuse_environments(task, caller)
+    for example in task.examples(split):
+        prompt = prompt_to_send(task, example)
+        if isinstance(prompt, str):
+            raise UsageError(f"{task.source}: prompt.text: {caller}'s data sets contain chats; use prompt.user")
+        yield example, prompt
 
 
 class Unpacker:
@@ -36,6 +56,10 @@ class Unpacker:
             return self._cached(text)
         except UsageError as error:
             raise UsageError(f"{where}: {error}") from error
+
+    def of_gold(self, gold: Any, where: str, plain: Example) -> Example:
+        """The example of a gold answer that is packed, or else ``plain`` with it as the answer."""
+        return self(gold, where) if is_packed(gold) else replace(plain, answer=as_text(gold))
 
     def _make(self, text: str) -> Example:
         where = f"task {self._task.name}"

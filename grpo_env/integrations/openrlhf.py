@@ -1,13 +1,11 @@
 """OpenRLHF 0.11: a task as ``reward_func(queries, prompts, labels)`` for ``--reward.remote_url``, and its data set.
 
-OpenRLHF (``openrlhf/utils/agent.py``, ``SingleTurnAgentExecutor``) loads this file by its path and calls the function
-from threads, with one sample and by position. Labels are packed examples (``rows``) or plain gold answers.
+OpenRLHF (``openrlhf/utils/agent.py``, ``SingleTurnAgentExecutor``) loads a file by its path and calls its function from
+threads, with one sample and by position. Labels are packed examples (``rows``) or plain gold answers.
 """
 
 from __future__ import annotations
 
-import math
-import os
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -18,23 +16,21 @@ from unicodedata import normalize
 from grpo_env.core import Example, Finish, Score
 from grpo_env.errors import UsageError
 from grpo_env.integrations.examples import Unpacker, prompt_to_send
-from grpo_env.integrations.scoring import (  # absolute: OpenRLHF loads this file without its package
+from grpo_env.rows.formats.packed_example import pack
+from grpo_env.rows.jsonl import dump_record
+from grpo_env.taskfile.schema import Split
+from grpo_env.taskfile.task import Task
+
+from .scoring import (
     Pair,
     make_completion,
+    part_values,
     refuse_environments,
     refuse_groups,
     refuse_schedules,
     score_pairs,
     value_or,
 )
-from grpo_env.rows.formats.packed_example import is_packed, pack
-from grpo_env.rows.jsonl import dump_record
-from grpo_env.scoring.columns import as_text
-from grpo_env.taskfile.schema import Split
-from grpo_env.taskfile.task import Task, load_task
-
-TASK = "GRPO_ENV_TASK"
-"""The environment variable with the name or file of the task that this file's ``reward_func`` uses."""
 
 # <|im_end|>, <|endoftext|>, <|eot_id|>; DeepSeek's, with fullwidth bars (U+FF5C); those of Llama 2, Mistral and Gemma.
 _END_TOKEN = re.compile(r"(?:<\|\w{1,40}\|>|<\uff5c[^<>\uff5c]{1,40}\uff5c>|</s>|<eos>|<end_of_turn>|<turn\|>)\Z")
@@ -81,14 +77,11 @@ class RewardFunc:
         """
         rewards = self._values(scores)
         metrics = self._values([score.part(self.task.metric) for score in scores])
-        names = self.task.spec.verifiers
-        logs = {f"parts/{name}": [score.part(name).value for score in scores] for name in names}
+        parts = [part_values(self.task, score) for score in scores]
         return {
             "rewards": rewards,
             "scores": [min(max(metric, 0.0), 1.0) for metric in metrics],
-            "extra_logs": {
-                name: [math.nan if value is None else value for value in values] for name, values in logs.items()
-            },
+            "extra_logs": {name: [values[name] for values in parts] for name in (parts[0] if parts else ())},
         }
 
     def _values(self, scores: Sequence[Score]) -> list[float]:
@@ -102,8 +95,7 @@ class RewardFunc:
                 f"{where}: the query does not begin with its prompt; is the prompt longer than --data.max_len allows?"
             )
         text, finish = _without_end_tokens(text)
-        example = self._unpack(label, where) if is_packed(label) else Example("", prompt, as_text(label))
-        return example, make_completion(self.task, text, finish=finish)
+        return self._unpack.of_gold(label, where, Example("", prompt)), make_completion(self.task, text, finish=finish)
 
 
 def rows(task: Task, split: Split) -> Iterator[dict[str, Any]]:
@@ -144,12 +136,3 @@ def _without_end_tokens(text: str) -> tuple[str, Finish]:
     while match := _END_TOKEN.search(text, max(0, end - _MAX_END_TOKEN), end):
         end = match.start()
     return text[:end], "stop" if end < len(text) else "unknown"
-
-
-def __getattr__(name: str) -> Any:
-    # Made on access, so that this module can be imported without a task, and OpenRLHF reports a missing one.
-    if name != "reward_func":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if not os.environ.get(TASK):
-        raise UsageError(f"{TASK} is not set; set it to the name or file of a task")
-    return RewardFunc(load_task(os.environ[TASK]))

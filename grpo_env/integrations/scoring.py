@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain, groupby
@@ -45,6 +46,12 @@ def with_parts(task: Task, score: Score) -> Score:
     """The score with all of the task's parts, which a total that failed as a whole does not have."""
     names = {**dict.fromkeys(task.spec.verifiers), task.metric: None}
     return score if score.parts else replace(score, parts=tuple(score.relabel(name=name) for name in names))
+
+
+def part_values(task: Task, score: Score) -> dict[str, float]:
+    """The values of the task's parts, as ``parts/NAME``; NaN where there is none, for callers that need every key."""
+    values = {f"parts/{name}": score.part(name).value for name in task.spec.verifiers}
+    return {name: math.nan if value is None else float(value) for name, value in values.items()}
 
 
 def value_or(unscored: float | None, score: Score, where: str, caller: str, option: str) -> float:

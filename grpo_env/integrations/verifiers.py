@@ -1,13 +1,7 @@
 """verifiers 0.4.0: a task as an environment. ``Tasks`` is its taskset, ``Chat`` a harness that makes one request, or
 plays the turns of an environment.
 
-``vf-eval`` finds a taskset by the name of a module without dots:
-
-    # my_tasks.py
-    from grpo_env.integrations.verifiers import Chat, Tasks
-    __all__ = ["Chat", "Tasks"]
-
-    vf-eval my_tasks --env.taskset.file sums.yaml
+``vf-eval`` and prime-rl find a taskset by the name of a module: ``grpo_env export env TASK --to verifiers`` makes one.
 """
 
 from __future__ import annotations
@@ -41,8 +35,8 @@ TIMEOUT = 3600.0  # seconds for a reply; a rollout's timeout, if set, is shorter
 class TasksConfig(vf.TasksetConfig):
     """Which examples are used: ``--env.taskset.KEY`` on the command line."""
 
-    file: str = "arithmetic"
-    """A task's name or its YAML file."""
+    file: str = ""
+    """A task's name or its YAML file; default: the task of the module."""
     split: Split = "train"
     """``train`` or ``eval``."""
     limit: int | None = None
@@ -91,16 +85,20 @@ class Tasks(vf.Taskset[Problem, TasksConfig]):
     completions of a group or whose weights follow a schedule.
     """
 
+    default = "arithmetic"
+    """The task of the module, which sets it in a subclass."""
+
     def load(self) -> Iterable[Problem]:
         """The examples of the split."""
-        task = load_task(self.config.file)
+        file = self.config.file or self.default
+        task = load_task(file)
         refuse_groups(task, "verifiers")
         refuse_schedules(task, "verifiers")
-        return self._problems(task, Unpacker(task))
+        return self._problems(task, file, Unpacker(task))
 
-    def _problems(self, task: Task, unpack: Unpacker) -> Iterator[Problem]:
+    def _problems(self, task: Task, file: str, unpack: Unpacker) -> Iterator[Problem]:
         for example in task.examples(self.config.split, self.config.limit):
-            row = _row(example, self.config.file if task.spec.environment else "")
+            row = _row(example, file if task.spec.environment else "")
             yield Problem(row, self.config.task).with_task(task, unpack)
 
 

@@ -1,0 +1,126 @@
+"""NeMo Gym 0.5: a task as a resources server, and its data set.
+
+Gym's agents (``responses_api_agents/simple_agent``) post ``/seed_session``, then ``/verify`` with the row and the
+response; ``gym eval run`` also posts ``/aggregate_metrics`` (``nemo_gym/base_resources_server.py``). Needs ``fastapi``
+and ``uvicorn``: ``pip install 'grpo_env[serve]'``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from statistics import fmean
+from typing import Any
+
+import uvicorn
+import yaml
+from fastapi import FastAPI, HTTPException
+from pydantic import BaseModel, ConfigDict
+
+from grpo_env.core import Completion, Example
+from grpo_env.errors import UsageError
+from grpo_env.integrations.examples import Unpacker, chats
+from grpo_env.rows.formats.packed_example import COLUMN, pack
+from grpo_env.scoring.completion import read_completion
+from grpo_env.taskfile.schema import Split
+from grpo_env.taskfile.task import Task
+
+from .scoring import refuse_environments, refuse_groups, refuse_schedules, score_pairs, value_or
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+
+class _Text(_Model):
+    text: str = ""
+
+
+class _Item(_Model):
+    """A message, or reasoning that the server returned apart from it."""
+
+    type: str
+    content: list[_Text] | None = None
+    summary: list[_Text] | None = None
+
+
+class _Response(_Model):
+    output: list[_Item]
+    incomplete_details: dict[str, Any] | None = None
+    usage: dict[str, Any] | None = None
+
+
+class VerifyRequest(_Model):
+    """``BaseVerifyRequest`` of Gym, as far as it is read; the other keys are the row, which the reply repeats."""
+
+    response: _Response
+
+
+class MetricsRequest(BaseModel):
+    """``AggregateMetricsRequest`` of Gym: replies of ``/verify``."""
+
+    verify_responses: list[dict[str, Any]]
+
+
+def make_app(task: Task, unscored: float | None = None) -> FastAPI:
+    """The server. An unscored completion is an error 422 with its reason, unless ``unscored`` is a reward to give.
+
+    Raises ``UsageError`` for a task with an environment, a schedule of weights or verifiers that compare completions.
+    """
+    for refuse in (refuse_environments, refuse_groups, refuse_schedules):
+        refuse(task, "NeMo Gym")
+    unpack = Unpacker(task)
+    app = FastAPI(title=task.name)
+
+    @app.post("/seed_session")
+    def seed_session() -> dict[str, Any]:
+        return {}
+
+    @app.post("/verify")
+    def verify(body: VerifyRequest) -> dict[str, Any]:
+        try:
+            (score,) = score_pairs(task, [(_example(task, unpack, body), _completion(task, body.response))])
+            reward = value_or(unscored, score, "/verify", "NeMo Gym", "make_app's unscored")
+        except UsageError as error:
+            raise HTTPException(422, str(error)) from error
+        parts = {f"parts/{name}": score.part(name).value for name in task.spec.verifiers}
+        known = {name: value for name, value in parts.items() if value is not None}
+        return {**body.model_dump(exclude_unset=True), "reward": reward, **known}
+
+    @app.post("/aggregate_metrics")
+    def aggregate_metrics(body: MetricsRequest) -> dict[str, Any]:
+        names = ["reward", *(f"parts/{name}" for name in task.spec.verifiers)]
+        values = {name: [row[name] for row in body.verify_responses if name in row] for name in names}
+        means = {f"mean/{name}": fmean(numbers) for name, numbers in values.items() if numbers}
+        return {"group_level_metrics": [], "agent_metrics": means, "key_metrics": means}
+
+    return app
+
+
+def serve(app: FastAPI) -> None:
+    """Serve at the address that ``gym env start`` gave to this process."""
+    config = yaml.safe_load(os.environ["NEMO_GYM_CONFIG_DICT"])[os.environ["NEMO_GYM_CONFIG_PATH"]]
+    (server,) = config["resources_servers"].values()
+    uvicorn.run(app, host=server["host"], port=server["port"])
+
+
+def rows(task: Task, split: Split) -> Iterator[dict[str, Any]]:
+    """A split as Gym reads it. Raises ``UsageError`` for text prompts and for a task with an environment."""
+    for example, prompt in chats(task, split, "NeMo Gym"):
+        yield {"responses_create_params": {"input": prompt}, COLUMN: pack(example)}
+
+
+def _example(task: Task, unpack: Unpacker, body: VerifyRequest) -> Example:
+    """The example of a row, which may also have the columns of the task's own data."""
+    row = {key: value for key, value in (body.model_extra or {}).items() if key != "responses_create_params"}
+    return unpack(row[COLUMN], "/verify") if COLUMN in row else task.example(row, "", "/verify")
+
+
+def _completion(task: Task, response: _Response) -> Completion:
+    items = response.output
+    text = "".join(part.text for item in items if item.type == "message" for part in item.content or [])
+    reasoning = [item.content or item.summary or [] for item in items if item.type == "reasoning"]
+    cut = (response.incomplete_details or {}).get("reason") == "max_output_tokens"
+    message = {"content": text, "reasoning_content": "".join(part.text for parts in reasoning for part in parts)}
+    finish, tokens = "length" if cut else "stop", (response.usage or {}).get("output_tokens")
+    return read_completion(task, [{"role": "assistant", **message}], finish_reason=finish, num_tokens=tokens)[0]
