@@ -77,11 +77,12 @@ class RewardFunc:
         """
         rewards = self._values(scores)
         metrics = self._values([score.part(self.task.metric) for score in scores])
+        names = [f"parts/{name}" for name in self.task.spec.verifiers]
         parts = [part_values(self.task, score) for score in scores]
         return {
             "rewards": rewards,
             "scores": [min(max(metric, 0.0), 1.0) for metric in metrics],
-            "extra_logs": {name: [values[name] for values in parts] for name in (parts[0] if parts else ())},
+            "extra_logs": {name: [values[name] for values in parts] for name in names},
         }
 
     def _values(self, scores: Sequence[Score]) -> list[float]:

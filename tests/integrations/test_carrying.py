@@ -89,7 +89,7 @@ def test_adjacent_pairs_of_one_example_are_a_group(plain):
 
 def test_trainers_that_play_no_episodes_refuse_tasks_with_an_environment():
     till = load_task("till")
-    for use in (verl.TaskScorer, lambda task: next(verl.rows(task, "eval"))):
+    for use in (verl.RewardFunc, lambda task: next(verl.rows(task, "eval"))):
         with pytest.raises(UsageError, match="task till: it has an environment, whose episodes are not played by verl"):
             use(till)
     for use in (openrlhf.RewardFunc, lambda task: next(openrlhf.rows(task, "eval"))):

@@ -1,4 +1,4 @@
-"""OpenRLHF's executor loads the adapter by its path and gets the task's rewards; only end tokens are removed."""
+"""OpenRLHF's executor loads a file with the adapter and gets the rewards of the task; only end tokens are removed."""
 
 import asyncio
 import json
@@ -113,12 +113,6 @@ def test_a_task_with_a_schedule_is_refused():
         adapter.RewardFunc(make_task({**PLAIN, "verifiers": fading}, "t", None))
 
 
-def test_the_file_needs_a_task(monkeypatch):
-    monkeypatch.delenv(adapter.TASK, raising=False)
-    with pytest.raises(UsageError, match="GRPO_ENV_TASK is not set"):
-        _ = adapter.reward_func
-
-
 def test_the_data_set_contains_packed_examples(task, tmp_path):
     adapter.write(task, "train", tmp_path / "train.jsonl")
     rows = [json.loads(line) for line in (tmp_path / "train.jsonl").read_text().splitlines()]
@@ -143,14 +137,16 @@ def agent():
 
 
 @pytest.fixture
-def execute(agent, task, tmp_path, monkeypatch):
+def execute(agent, task, tmp_path):
     """A function that runs OpenRLHF's executor with the adapter on a prompt, a label and a completion."""
     from transformers import ByT5Tokenizer
 
     tokenizer = ByT5Tokenizer(eos_token="<|im_end|>", extra_ids=0)
     (tmp_path / "task.yaml").write_text(json.dumps(task.resolved()))
-    monkeypatch.setenv(adapter.TASK, str(tmp_path / "task.yaml"))
-    executor = agent.SingleTurnAgentExecutor(adapter.__file__)
+    code = "from grpo_env import load_task\nfrom grpo_env.integrations.openrlhf import RewardFunc\n"
+    file = tmp_path / "reward.py"
+    file.write_text(f"{code}reward_func = RewardFunc(load_task({str(tmp_path / 'task.yaml')!r}))\n")
+    executor = agent.SingleTurnAgentExecutor(str(file))
 
     def run(prompt, label, text):
         params, engine = SimpleNamespace(max_tokens=20000, logprobs=None), Engine(tokenizer, text)

@@ -1,8 +1,10 @@
-"""verl's reward managers load the adapter by its path and get the task's rewards."""
+"""verl's reward managers load a file with the adapter by its path and get the task's rewards."""
 
 import json
 import math
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
 
 import pyarrow.parquet
 import pytest
@@ -17,33 +19,24 @@ from grpo_env.scoring import score_files
 from grpo_env.taskfile.task import make_task
 
 
-@pytest.fixture
-def named(task, tmp_path, monkeypatch):
-    """The name of a task file with the task of the completions."""
-    (tmp_path / "sums.yaml").write_text(yaml.safe_dump({**task.resolved(), "task": "sums"}))
-    monkeypatch.setenv("GRPO_ENV_TASKS", str(tmp_path))
-    adapter._scorer.cache_clear()
-    yield "sums"
-    adapter._scorer.cache_clear()
-
-
 def reply(score, task):
     parts = {f"parts/{name}": score.part(name).value for name in task.spec.verifiers}
     return {"score": score.value, "acc": score.part("accuracy").value, **parts}
 
 
-def test_single_and_batch_scores_are_those_of_the_task(named, task, cases):
+def test_single_and_batch_scores_are_those_of_the_task(task, cases):
+    func = adapter.RewardFunc(task)
     expected = [reply(row.score, task) for row in cases]
     texts, golds = [row.text for row in cases], [pack(row.example) for row in cases]
     with ThreadPoolExecutor(8) as pool:
-        scores = list(pool.map(lambda text, gold: adapter.compute_score(named, text, gold), texts, golds))
+        scores = list(pool.map(lambda text, gold: func.compute_score("any", text, gold), texts, golds))
     assert scores == expected
-    assert adapter.compute_scores([named] * 200, texts, golds) == expected
-    assert adapter.compute_scores(["?"] * 200, texts, golds, [{}] * 200, task=named) == expected
-    assert adapter.compute_score("?", texts[0], golds[0], None, task=named, reward_router_address=None) == expected[0]
+    assert func.compute_scores(["any"] * 200, texts, golds) == expected
+    assert func.compute_scores(["any"] * 200, texts, golds, [{}] * 200) == expected
+    assert func.compute_score("?", texts[0], golds[0], None, reward_router_address=None) == expected[0]
 
 
-def write_task(folder, **verifiers):
+def plain(**verifiers):
     data = {
         "version": 1,
         "task": "plain",
@@ -52,42 +45,41 @@ def write_task(folder, **verifiers):
         "verifiers": {"accuracy": {}, **verifiers},
         "metric": "accuracy",
     }
-    (folder / "plain.yaml").write_text(yaml.safe_dump(data))
-    return str(folder / "plain.yaml")
+    return adapter.RewardFunc(make_task(data, "plain.yaml", Path()))
 
 
-def test_plain_gold_answers_with_extra_info(tmp_path):
-    file = write_task(tmp_path, steps={"use": "equation_steps", "expected": "{{ equations }}"})
+def test_plain_gold_answers_with_extra_info():
+    func = plain(steps={"use": "equation_steps", "expected": "{{ equations }}"})
     text = "<think>1+1=2</think><answer>2</answer>"
-    score = adapter.compute_score("any", text, 2, {"equations": ["1+1=2"]}, task=file)
+    score = func.compute_score("any", text, 2, {"equations": ["1+1=2"]})
     assert score == {"score": 2.0, "acc": 1.0, "parts/accuracy": 1.0, "parts/steps": 1.0}
 
 
-def test_an_unscored_completion_is_an_error_or_gets_the_users_reward(tmp_path):
-    file = write_task(tmp_path, n={"use": "overlong", "max_tokens": 5, "weight": 0.0})
+def test_an_unscored_completion_is_an_error_or_gets_the_users_reward():
+    func = plain(n={"use": "overlong", "max_tokens": 5, "weight": 0.0})
     with pytest.raises(UsageError, match=r"row 0: total is unscored \(bad_gold: .*\), which verl cannot express"):
-        adapter.compute_score(file, "<answer>2</answer>", "")
-    assert adapter.compute_score(file, "2", "", unscored=-1.0)["score"] == -1
-    assert math.isnan(adapter.compute_score(file, "<answer>2</answer>", "2")["parts/n"])
+        func.compute_score("any", "<answer>2</answer>", "")
+    assert func.compute_score("any", "2", "", unscored=-1.0)["score"] == -1
+    assert math.isnan(func.compute_score("any", "<answer>2</answer>", "2")["parts/n"])
 
 
-def test_groups_are_scored_only_in_batches(tmp_path):
-    file = write_task(tmp_path, vote={"use": "majority", "weight": 1.0})
+def test_groups_are_scored_only_in_batches():
+    func = plain(vote={"use": "majority", "weight": 1.0})
     with pytest.raises(UsageError, match="compares the completions of a group, but verl's compute_score"):
-        adapter.compute_score(file, "<answer>2</answer>", "2")
+        func.compute_score("any", "<answer>2</answer>", "2")
     gold = '{"grpo_env": "a", "row": {"question": "q", "gold": "1"}}'
     texts = [f"<answer>{answer}</answer>" for answer in (2, 2, 1)]
-    scores = adapter.compute_scores([file] * 3, texts, [gold] * 3)
+    scores = func.compute_scores(["any"] * 3, texts, [gold] * 3)
     assert [score["parts/vote"] for score in scores] == [1, 1, 0]
 
 
 def test_schedules_and_text_prompts_are_refused(tmp_path):
-    file = write_task(tmp_path, fading={"use": "tag_count", "weight": {"linear": {"from": 1.0, "to": 0.0, "steps": 9}}})
     with pytest.raises(UsageError, match="weights follow a schedule, but verl does not pass the step"):
-        adapter.compute_score(file, "2", "2")
+        plain(fading={"use": "tag_count", "weight": {"linear": {"from": 1.0, "to": 0.0, "steps": 9}}})
     (tmp_path / "none_train.jsonl").write_text('{"question": "1+1", "gold": "2"}\n')
+    task = replace(plain().task, folder=tmp_path)
     with pytest.raises(UsageError, match=r"prompt.text: verl's data sets contain chats"):
-        next(adapter.rows(make_task(yaml.safe_load((tmp_path / "plain.yaml").read_text()), file, tmp_path), "train"))
+        next(adapter.rows(task, "train"))
 
 
 def test_the_data_set_contains_packed_examples(task, tmp_path):
@@ -111,7 +103,7 @@ def verl():
 
 
 @pytest.fixture
-def batch(verl, cases, named):
+def batch(verl, cases):
     """The completions as verl passes them to a reward manager, with bytes as tokens."""
     import numpy as np
     import torch
@@ -126,7 +118,7 @@ def batch(verl, cases, named):
     mask = torch.tensor([[1] * (2 + len(row_ids)) + [0] * (longest - len(row_ids)) for row_ids in ids])
     tensors = {"prompts": torch.ones(len(ids), 2, dtype=torch.long), "responses": responses, "attention_mask": mask}
     columns = {
-        "data_source": np.array([named] * len(ids), dtype=object),
+        "data_source": np.array(["sums"] * len(ids), dtype=object),
         "reward_model": np.array([{"ground_truth": pack(row.example)} for row in cases], dtype=object),
         "extra_info": np.array([{} for _ in ids], dtype=object),
     }
@@ -135,10 +127,14 @@ def batch(verl, cases, named):
 
 
 @pytest.fixture
-def config():
+def config(task, tmp_path):
     from omegaconf import OmegaConf
 
-    function = {"path": "pkg://grpo_env.integrations.verl", "name": "compute_score", "reward_kwargs": {"task": "sums"}}
+    (tmp_path / "task.yaml").write_text(yaml.safe_dump(task.resolved()))
+    code = "from grpo_env import load_task\nfrom grpo_env.integrations.verl import RewardFunc\n"
+    code += f"compute_score = RewardFunc(load_task({str(tmp_path / 'task.yaml')!r})).compute_score\n"
+    (tmp_path / "reward.py").write_text(code)
+    function = {"path": str(tmp_path / "reward.py"), "name": "compute_score", "reward_kwargs": {"unscored": 0.0}}
     manager = {"source": "register", "name": "naive"}
     return OmegaConf.create({"reward": {"custom_reward_function": function, "reward_manager": manager}})
 
@@ -163,12 +159,12 @@ def test_the_reward_loop_gets_the_rewards_of_the_task(verl, config, batch, task,
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_the_batch_manager_gets_the_rewards_of_the_task(batch, cases):
+def test_the_batch_manager_gets_the_rewards_of_the_task(batch, task, cases):
     import torch
     from verl.workers.reward_manager.batch import BatchRewardManager
 
     tokenizer, _, data = batch
-    result = BatchRewardManager(tokenizer, 0, adapter.compute_scores)(data, return_dict=True)
+    result = BatchRewardManager(tokenizer, 0, adapter.RewardFunc(task).compute_scores)(data, return_dict=True)
     assert torch.equal(result["reward_tensor"].sum(1), torch.tensor([row.score.value for row in cases]))
     assert result["reward_extra_info"]["parts/accuracy"] == [row.score.part("accuracy").value for row in cases]
 
