@@ -1,4 +1,4 @@
-"""NeMo Gym 0.5: a task as a resources server, and its data set.
+"""NeMo Gym 0.5.1: a task as a resources server, and its data set.
 
 Gym's agents (``responses_api_agents/simple_agent``) post ``/seed_session``, then ``/verify`` with the row and the
 response; ``gym eval run`` also posts ``/aggregate_metrics`` (``nemo_gym/base_resources_server.py``). Needs ``fastapi``
@@ -9,23 +9,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import uvicorn
 import yaml
-from fastapi import FastAPI, HTTPException
 from pydantic import BaseModel, ConfigDict
 
 from grpo_env.core import Completion, Example
 from grpo_env.errors import UsageError
 from grpo_env.integrations.examples import Unpacker, chats
 from grpo_env.rows.formats.packed_example import COLUMN, pack
+from grpo_env.rows.jsonl import dump_record
 from grpo_env.scoring.completion import read_completion
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 
 from .scoring import refuse_environments, refuse_groups, refuse_schedules, score_pairs, value_or
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
 
 
 class _Model(BaseModel):
@@ -67,6 +70,8 @@ def make_app(task: Task, unscored: float | None = None) -> FastAPI:
 
     Raises ``UsageError`` for a task with an environment, a schedule of weights or verifiers that compare completions.
     """
+    from fastapi import FastAPI, HTTPException
+
     for refuse in (refuse_environments, refuse_groups, refuse_schedules):
         refuse(task, "NeMo Gym")
     unpack = Unpacker(task)
@@ -99,6 +104,8 @@ def make_app(task: Task, unscored: float | None = None) -> FastAPI:
 
 def serve(app: FastAPI) -> None:
     """Serve at the address that ``gym env start`` gave to this process."""
+    import uvicorn
+
     config = yaml.safe_load(os.environ["NEMO_GYM_CONFIG_DICT"])[os.environ["NEMO_GYM_CONFIG_PATH"]]
     (server,) = config["resources_servers"].values()
     uvicorn.run(app, host=server["host"], port=server["port"])
@@ -108,6 +115,11 @@ def rows(task: Task, split: Split) -> Iterator[dict[str, Any]]:
     """A split as Gym reads it. Raises ``UsageError`` for text prompts and for a task with an environment."""
     for example, prompt in chats(task, split, "NeMo Gym"):
         yield {"responses_create_params": {"input": prompt}, COLUMN: pack(example)}
+
+
+def write(task: Task, split: Split, path: str | Path) -> None:
+    """Write a split as JSON lines for the ``jsonl_fpath`` of a dataset."""
+    Path(path).write_text("".join(map(dump_record, rows(task, split))), encoding="utf-8")
 
 
 def _example(task: Task, unpack: Unpacker, body: VerifyRequest) -> Example:

@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 
 from grpo_env import __version__
 from grpo_env.errors import UsageError, nearest
-from grpo_env.integrations import openrlhf, scoring, verl
-from grpo_env.rows.jsonl import dump_record
+from grpo_env.integrations import nemo_gym, openrlhf, scoring, verl
 from grpo_env.rows.writer import check_free
 from grpo_env.taskfile.dataset import is_local
 from grpo_env.taskfile.schema import Split
@@ -29,7 +28,7 @@ from grpo_env.taskfile.task import Task
 from grpo_env.taskfile.yaml_file import read_yaml
 
 MAX_MB = 100.0
-"""Larger data are not copied, unless the caller allows it."""
+"""Of a package; larger data are not copied."""
 
 PROMPT_TOKENS = 1024
 """What peers that need a limit of prompts get, where the task recommends none."""
@@ -45,18 +44,12 @@ class Peer(NamedTuple):
     refused: tuple[Callable[[Task, str], None], ...] = (scoring.refuse_groups, scoring.refuse_schedules)
 
 
-def _write_gym(task: Task, split: Split, path: Path) -> None:
-    from grpo_env.integrations import nemo_gym  # needs fastapi
-
-    path.write_text("".join(map(dump_record, nemo_gym.rows(task, split))), encoding="utf-8")
-
-
 PEERS = {
     "verifiers": Peer("verifiers and prime-rl", ("grpo_env", "verifiers>=0.4,<0.5")),
     "verl": Peer("verl", ("grpo_env",), ".parquet", verl.write),
     "openrlhf": Peer("OpenRLHF", ("grpo_env",), ".jsonl", openrlhf.write),
     "trl": Peer("TRL", ("grpo_env", "trl>=1.16"), refused=()),
-    "gym": Peer("NeMo Gym", ("grpo_env[serve]",), ".jsonl", _write_gym),
+    "gym": Peer("NeMo Gym", ("grpo_env[serve]",), ".jsonl", nemo_gym.write),
 }
 
 
@@ -76,18 +69,19 @@ def export_package(
     code, data = sorted(_code(task)), sorted(_data(task))
     too_large = sum((task.folder / name).stat().st_size for name in data) > max_mb * 1e6
     module = re.sub(r"\W", "_", task.name.lower(), flags=re.ASCII) + "_env"  # not the name of the task's own code
-    values = {**_values(task, peer, module), **results()}
+    module = module if module.isidentifier() else f"task_{module}"
+    values = _values(task, peer, module)
     values["left_out"] = f"\nCopy {', '.join(data)} into `{module}/`: too large for this folder.\n" if too_large else ""
     with TemporaryDirectory(prefix=".export-", dir=out.parent) as folder:
         package = Path(folder) / "package" / module
         package.mkdir(parents=True)
         for name in (Path(task.source).name, *code, *(() if too_large else data)):
-            target = package / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(task.folder / name, target)
-        for split in task.spec.dataset.split if (write := PEERS[peer].write) else ():
-            write(task, split, package / f"{split}{PEERS[peer].suffix}")
-        _write_texts(package.parent, peer, values)
+            (package / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(task.folder / name, package / name)
+        if (write := PEERS[peer].write) is not None:
+            for split in task.spec.dataset.split:
+                write(task, split, package / f"{split}{PEERS[peer].suffix}")
+        _write_texts(package.parent, peer, {**values, **results()})
         package.parent.rename(out)
     return data if too_large else []
 
@@ -145,7 +139,7 @@ def _values(task: Task, peer: str, module: str) -> dict[str, str]:
 
 def _code(task: Task) -> set[str]:
     """The Python files that the task names, and those beside it that they import, relative to its folder."""
-    homes = [text.rpartition(":")[0] for text in _strings(read_yaml(Path(task.source)))]
+    homes = [text.rpartition(":")[0] for _, text in _strings(read_yaml(Path(task.source)))]
     todo = [_inside(task, home) for home in homes if home.endswith(".py")]
     todo += [f"{home}.py" for home in homes if home.isidentifier()]
     found: set[str] = set()
@@ -176,15 +170,13 @@ def _data(task: Task) -> set[str]:
     if path is not None and is_local(path, task.folder):
         patterns = [path.replace("{split}", str(name)) for name in task.spec.dataset.split.values()]
     options = {option for cls in task.verifier_classes for option in cls.path_options}
-    options = {option for cls in task.verifier_classes for option in cls.path_options}
-    models = _values_of(data["verifiers"], options)
+    models = [text for key, text in _strings(data["verifiers"]) if key in options]
     patterns += [model for model in models if (task.folder / model).exists() or Path(model).exists()]
     found: set[Path] = set()
     for pattern in (_inside(task, pattern) for pattern in patterns):
-        names = (
-            [pattern] if (task.folder / pattern).exists() else glob.glob(pattern, root_dir=task.folder, recursive=True)
-        )
-        for at in (task.folder / name for name in names):
+        exact = task.folder / pattern
+        matches = [] if exact.exists() else glob.glob(pattern, root_dir=task.folder, recursive=True)
+        for at in map(task.folder.joinpath, matches or [pattern]):
             found |= {file for file in (at.rglob("*") if at.is_dir() else [at]) if file.is_file()}
     return {str(file.relative_to(task.folder)) for file in found}
 
@@ -197,15 +189,11 @@ def _inside(task: Task, name: str) -> str:
     return name
 
 
-def _strings(data: Any) -> Iterator[str]:
+def _strings(data: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """All texts in data of YAML, with the nearest key."""
     if isinstance(data, str):
-        yield data
-    elif isinstance(data, Mapping | list):
-        for value in data.values() if isinstance(data, Mapping) else data:
-            yield from _strings(value)
-
-
-def _values_of(verifiers: Mapping[str, Any], keys: set[str]) -> Iterator[str]:
-    for spec in filter(None, verifiers.values()):
-        yield from (str(spec[key]) for key in keys & spec.keys())
-        yield from _values_of(spec.get("of") or {}, keys)
+        yield key, data
+    for name, value in data.items() if isinstance(data, Mapping) else ():
+        yield from _strings(value, name)
+    for value in data if isinstance(data, list) else ():
+        yield from _strings(value, key)

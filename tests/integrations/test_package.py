@@ -400,6 +400,28 @@ def test_large_data_are_left_out_and_named(own, tmp_path):
     assert (tmp_path / "out/sums_env/marks.py").exists()
 
 
+def test_what_follows_of_a_name_and_a_local_model(own, tmp_path, monkeypatch):
+    """A name that no module can have; a model's folder beside the task is copied, one elsewhere is refused."""
+    monkeypatch.chdir(tmp_path)
+    task = yaml.safe_load(TASK)
+    del task["verifiers"]["few"]
+    task |= {"task": "2-digit.Sums", "dataset": {**task["dataset"], "path": "rows_{split}.jsonl"}}
+    task["dataset"]["split"] = {"train": "a", "eval": "b"}
+    task["verifiers"]["judged"] = {"use": "any_of", "of": {"prm": {"use": "process_reward_model", "model": "prm"}}}
+    (tmp_path / "task/prm").mkdir(parents=True)
+    (tmp_path / "task/prm/config.json").write_text("{}")
+    for split in "ab":
+        (tmp_path / f"task/rows_{split}.jsonl").write_text('{"a": 1, "b": 1, "total": 2}\n')
+    (tmp_path / "task/t.yaml").write_text(yaml.safe_dump(task))
+    write(load_task("task/t.yaml"), "trl", Path("out"))
+    package = tmp_path / "out/task_2_digit_sums_env"
+    names = {str(path.relative_to(package)) for path in package.rglob("*") if path.is_file()}
+    assert names == {"__init__.py", "t.yaml", "rows_a.jsonl", "rows_b.jsonl", "prm/config.json"}
+    (tmp_path / "task/prm").rename("prm")
+    with pytest.raises(UsageError, match=r"t.yaml: prm is not in the folder of the task file; copy it there"):
+        write(load_task("task/t.yaml"), "trl", Path("other"))
+
+
 def test_a_bundled_task_with_an_environment_goes_to_verifiers_and_trl_only(tmp_path):
     write(load_task("till"), "verifiers", tmp_path / "vf")
     names = {path.name for path in (tmp_path / "vf/till_env").iterdir()}

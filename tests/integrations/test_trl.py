@@ -2,7 +2,6 @@
 
 import json
 import pickle
-import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -251,12 +250,3 @@ def test_the_command_line_finds_a_task_by_its_dotted_path(trl, task, tmp_path):
     )
     assert done.returncode == 0, done.stderr[-2000:]
     assert "rewards/arithmetic/mean" in done.stdout
-
-
-def test_the_example_in_the_documentation_trains(trl, tmp_path):
-    page = (ROOT / "docs/integrations.md").read_text()
-    (snippet,) = re.findall(r'^```python title="train_trl.py"\n(.*?)^```$', page, re.MULTILINE | re.DOTALL)
-    done = subprocess.run([sys.executable, "-c", snippet], cwd=tmp_path, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert "rewards/arithmetic/mean" in done.stdout
-    assert len(list((tmp_path / "run/completions").glob("*.parquet"))) > 0
