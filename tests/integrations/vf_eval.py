@@ -8,14 +8,24 @@ from pathlib import Path
 
 import yaml
 
-MODULE = 'from grpo_env.integrations.verifiers import Chat, Tasks\n__all__ = ["Chat", "Tasks"]\n'
+MODULE = """
+from grpo_env.integrations import verifiers
+
+
+class Tasks(verifiers.Tasks):
+    default = "task.yaml"
+
+
+Chat = verifiers.Chat
+__all__ = ["Chat", "Tasks"]
+"""  # as `export env` writes it
 
 
 def vf_eval(folder, task, served, rollouts):
     """The finished ``vf-eval`` process, its traces and their file."""
     (folder / "my_tasks.py").write_text(MODULE)
     (folder / "task.yaml").write_text(yaml.safe_dump(task.resolved()))
-    command = [str(Path(sys.executable).parent / "vf-eval"), "my_tasks", "--env.taskset.file", "task.yaml"]
+    command = [str(Path(sys.executable).parent / "vf-eval"), "my_tasks"]
     command += ["--env.agent.runtime.type", "subprocess", "--num-rollouts", str(rollouts), "--model", "m"]
     command += ["--client.base-url", served, "--client.api-key-var", "NO_KEY", "--no-push", "--no-rich"]
     command += ["--output-dir", "out", "--run.name", "run"]
