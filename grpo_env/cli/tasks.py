@@ -212,7 +212,8 @@ def export_env(name: str, to: str, out: Path) -> None:
         checked = check_task(task)
         if not checked.ok:
             console.print("note: check finds errors; they are in the README", style="yellow")
-        audits = map(_printable, _audits(task, "train", 50, []).values())
+        with console.status("attacking the reward") as status:  # as audit does by default
+            audits = map(_printable, _audits(task, "train", 50, [], 600.0, status.update).values())
         texts = {"check": _printable(checked), "audit": "\n\n".join(audits)}
         return {key: text.replace(f"{task.folder.absolute()}/", "") for key, text in texts.items()}
 
