@@ -11,7 +11,8 @@ from starlette.applications import Starlette
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from grpo_env.errors import UsageError
@@ -24,8 +25,8 @@ from .selection import Selection
 from .store import Store
 
 HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; font-src 'self'; script-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -44,6 +45,7 @@ def make_app(store: Store, token: str) -> ASGIApp:
             Route("/", views.home),
             Route("/style.css", views.style),
             Route("/view.js", views.script),
+            Mount("/katex", StaticFiles(packages=[("grpo_env.view", "katex")])),
             Route("/{number:int}/", views.rows),
             Route("/{number:int}/run", views.run),
             Route("/compare/{a:int}/{b:int}/", views.compare),
@@ -66,7 +68,7 @@ class Views:
         """The sources; the only one at once."""
         if len(self._store.sources) == 1:
             return RedirectResponse("0/")
-        return _page("home.html", {"sources": self._store.sources, "tables": self._store.tables})
+        return _page("home.html", pages.home_page(self._store))
 
     def rows(self, request: Request) -> Response:
         """The list of a source."""

@@ -24,6 +24,7 @@ COLUMNS = {
     "label": "BOOLEAN",
     "given_advantage": "DOUBLE",
     "text": "VARCHAR",
+    "prompt": "VARCHAR",
 }
 KEYS = {
     "row_group": "group",
@@ -32,7 +33,8 @@ KEYS = {
     "tokens": "num_tokens",
     "given_advantage": "advantage",
 }
-PART_KEYS = ("value", "weight", "status", "answer", "gold", "kind", "rule")
+PART_KEYS = ("value", "weight", "status", "answer", "gold", "kind", "rule", "explanation")
+MAX_PROMPT = 2000  # characters kept of the last message of a prompt
 MAX_NAME = 300  # characters kept of an id, an answer, a gold answer; of a longer id also its hash
 MACROS = (
     "CREATE OR REPLACE MACRO number(x) AS CASE WHEN isfinite(TRY_CAST(x AS DOUBLE)) THEN TRY_CAST(x AS DOUBLE) END",
@@ -57,7 +59,8 @@ def texts_sql(kind: str, parts: int) -> str:
     """Selects from a file (``jsonl``, ``parquet``) or one ``line`` of it: numbers, names and the text of each row.
 
     The parameters are ``source``, ``paths`` and ``leaves`` (the last segments of the names of the parts), and for a
-    line its number ``n``. The part of the metric gives ``verdict``, ``answer``, ``gold``, ``kind`` and ``rule``.
+    line its number ``n``. The part of the metric gives ``verdict``, ``answer``, ``gold``, ``kind``, ``rule`` and
+    ``explanation``.
     """
     json = {
         "jsonl": "SELECT json FROM read_ndjson_objects($source, ignore_errors=true, "
@@ -69,13 +72,16 @@ def texts_sql(kind: str, parts: int) -> str:
     columns = ["$n AS n" if kind == "line" else "row_number() OVER () - 1 AS n"]
     for place, (column, sql_type) in enumerate(COLUMNS.items(), start=1):
         columns.append(f"{_typed(f'v[{place}]', sql_type, column)} AS {column}")
-    columns += ["length(v[15]) AS characters", "keys"]
+    columns += [f"length(v[{list(COLUMNS).index('text') + 1}]) AS characters", "keys"]
     metric = f"v[{first} + {len(PART_KEYS)} * (list_position($leaves, v[6]) - 1) + {{}}]"
     columns.append(f"number({metric.format(0)}) AS verdict")
     columns += [
         f"left({metric.format(PART_KEYS.index(key))}, {MAX_NAME}) AS {key}" for key in ("answer", "gold", "kind")
     ]
-    columns.append(f"nullif(left({metric.format(PART_KEYS.index('rule'))}, {MAX_NAME}), '') AS rule")
+    columns += [
+        f"nullif(left({metric.format(PART_KEYS.index(key))}, {MAX_NAME}), '') AS {key}"
+        for key in ("rule", "explanation")
+    ]
     statuses = ["v[9]"]
     for part in range(parts):
         at = first + part * len(PART_KEYS)
@@ -89,6 +95,11 @@ def texts_sql(kind: str, parts: int) -> str:
 def _typed(value: str, sql_type: str, column: str) -> str:
     if column == "text":
         return value
+    if column == "prompt":  # a chat is a list, or JSON in a Parquet column of texts
+        chat = f"starts_with({value}, '[{{\"role\":') AND json_valid({value})"
+        return (
+            f"left(CASE WHEN {chat} THEN json_extract_string({value}, '$[#-1].content') ELSE {value} END, {MAX_PROMPT})"
+        )
     if column in ("id", "row_group"):  # compared, so that what is cut off must count
         return f"CASE WHEN length({value}) > {MAX_NAME} THEN left({value}, {MAX_NAME}) || md5({value}) ELSE {value} END"
     if sql_type == "VARCHAR":
@@ -134,7 +145,7 @@ def rows_sql(tag: str, parts: Sequence[str]) -> str:
     advantage = "coalesce(given_advantage, CASE WHEN same(low, high) THEN 0 * reward ELSE (reward - mean) / std END)"
     return (
         f"WITH numbered AS ({_numbered(tag)}) "
-        f"SELECT numbered.* EXCLUDE (text, keys, given_advantage), size, signal, {advantage} AS advantage, "
+        f"SELECT numbered.* EXCLUDE (text, prompt, keys, given_advantage), size, signal, {advantage} AS advantage, "
         f"round({spread}, 12) AS disagreement FROM numbered JOIN groups_{tag} USING (g) ORDER BY n"
     )
 

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
-from itertools import groupby
-from typing import Any
 
 from markupsafe import Markup
 
 from grpo_env.results.parts import PartScore, is_called
-from grpo_env.results.report.spans import MAX_ANSWER, Span, find_answer, level, mark_text, merge_steps
+from grpo_env.results.report.spans import MAX_ANSWER, Span, find_answer, mark_text, merge_steps
 
 HEAD, TAIL = 60_000, 20_000  # characters shown of a long text
 MAX_HITS = 100  # marked occurrences of a search
 MAX_WORDS = 1000  # words of a text that are compared with another's
-MAX_TOKENS = 2000  # tokens of a strip
 
 # What stands before an answer, by the source that begins the explanation of ``accuracy`` (verifiers/answers/extract).
 MARKERS = {
@@ -100,27 +97,3 @@ def _words(text: str) -> list[tuple[int, int]]:
     """Words, tags and single signs."""
     matches = zip(re.finditer(r"</?\w{1,40}>|\w+|[^\w\s]", text), range(MAX_WORDS), strict=False)
     return [match.span() for match, _ in matches]
-
-
-def token_strip(advantages: Sequence[Any]) -> list[dict[str, Any]]:
-    """Runs of tokens with equal advantages, as bars of a strip from 0 to 1000 units, the first ``MAX_TOKENS``."""
-    values = [float(value) for value in advantages[:MAX_TOKENS] if isinstance(value, (int, float))]
-    if not values:
-        return []
-    bound, unit = max(map(abs, values)), 1000 / len(values)
-    return list(_bars(values, bound, unit))
-
-
-def _bars(values: Sequence[float], bound: float, unit: float) -> Iterator[dict[str, Any]]:
-    position = 0
-    for value, run in groupby(values):
-        length = len(list(run))
-        yield {
-            "x": round(position * unit, 2),
-            "width": round(length * unit, 2),
-            "level": level(value, -bound, bound),
-            "value": value,
-            "first": position + 1,
-            "last": position + length,
-        }
-        position += length

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader
+from jinja2 import ChoiceLoader, Environment, PackageLoader
 
 from grpo_env.core import StepScore
 from grpo_env.errors import UsageError
 from grpo_env.results.parts import PartScore, named_parts
+from grpo_env.results.report.charts import Columns
 from grpo_env.results.report.groups import MEANINGS
+from grpo_env.results.report.measures import distribution
 from grpo_env.results.report.page import environment, short
 from grpo_env.results.report.spans import mark_text, merge_steps
+from grpo_env.results.report.svg import svg
 from grpo_env.results.rows import prompt_of
 
 from . import marks, queries
@@ -30,7 +34,7 @@ MAX_TURNS = 200
 def templates() -> Environment:
     """The templates of this package, with the rules of the report's: escaped, and invisible characters as codes."""
     env = environment()
-    env.loader = PackageLoader("grpo_env.view")
+    env.loader = ChoiceLoader([PackageLoader("grpo_env.view"), PackageLoader("grpo_env.results.report")])
     return env
 
 
@@ -48,20 +52,26 @@ def script() -> str:
     return (files("grpo_env.view") / "templates" / "view.js").read_text(encoding="utf-8")
 
 
+def home_page(store: Store) -> dict[str, Any]:
+    """The context of ``home.html``."""
+    rows = [queries.summary(store, table, Selection()) for table in store.tables]
+    return {"files": list(zip(store.sources, store.tables, rows, strict=True))}
+
+
 def list_page(store: Store, number: int, selection: Selection) -> dict[str, Any]:
     """The context of ``list.html``."""
     table = store.tables[number]
-    found = queries.count(store, table, selection)
-    last = max(1, -(-found // PAGE))
+    summary = queries.summary(store, table, selection)
+    last = max(1, -(-summary["rows"] // PAGE))
     if selection.page > last:
         raise UsageError(f"page={selection.page}: there are {last:,} pages")
     return {
         **_base(store, number, selection),
         "rows": queries.page(store, table, selection),
-        "found": found,
+        "summary": summary,
+        "chart": svg(Columns("reward", distribution(summary["rewards"]))),
         "last": last,
-        "choices": queries.choices(store, table),
-        "rules": queries.rules(store, table, selection),
+        "choices": queries.choices(store, table, selection),
         "numbers": {name: NUMBERS[name][1] if name in NUMBERS else name for name in number_names(table.parts)},
         "meanings": MEANINGS,
         "top_parts": [(place, name) for place, name in enumerate(table.parts) if "." not in name],
@@ -76,10 +86,12 @@ def row_page(store: Store, number: int, selection: Selection, n: int) -> dict[st
     if indexed is None or row is None:
         return None
     neighbors = queries.neighbors(store, table, selection, n)
+    wrong = replace(selection, equal={**selection.equal, "verdict": "wrong"})
     return {
         **_base(store, number, selection),
         "indexed": indexed,
         "neighbors": neighbors,
+        "wrong": queries.neighbors(store, table, wrong, n),
         "list_page": -(-neighbors.place // PAGE),
         "found": queries.count(store, table, selection),
         **detail(row, indexed, selection.q),
@@ -98,7 +110,6 @@ def detail(row: Mapping[str, Any], indexed: Mapping[str, Any], q: str = "") -> d
         "text": marks.marked(text, parts, metric, q=q) if isinstance(text, str) else None,
         "messages": messages(row),
         "steps": steps(row),
-        "strip": marks.token_strip(row.get("token_advantages") or []),
         "turns": turns(row, parts),
     }
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from .selection import CHOICES, NAMES, PAGE, Selection
@@ -30,7 +32,10 @@ def count(store: Store, table: Table, selection: Selection) -> int:
 
 
 def page(store: Store, table: Table, selection: Selection, size: int = PAGE) -> list[Row]:
-    """The rows of a page, each with an excerpt of its text: around what was searched, or its end."""
+    """The rows of a page, each with the first line of its question and an excerpt of its text.
+
+    The excerpt is around what was searched, otherwise the end.
+    """
     where, parameters = _where(store, table, selection)
     start = (selection.page - 1) * size
     rows = store.query(
@@ -38,7 +43,7 @@ def page(store: Store, table: Table, selection: Selection, size: int = PAGE) -> 
         [*parameters, size, start],
     )
     excerpts = _excerpts(store, table, [row["n"] for row in rows], selection.q)
-    return [{**row, "excerpt": excerpts.get(row["n"])} for row in rows]
+    return [{**row, **excerpts[row["n"]]} for row in rows]
 
 
 def index_row(store: Store, table: Table, n: int) -> Row | None:
@@ -68,34 +73,37 @@ def group_rows(store: Store, table: Table, g: int, start: int = 0) -> list[Row]:
     return store.query(sql, [g, MAX_GROUP, start])
 
 
-def choices(store: Store, table: Table) -> dict[str, list[str]]:
-    """The values of each filter: those of ``CHOICES``, and those in the file of ``NAMES``, the most frequent first.
+def choices(store: Store, table: Table, selection: Selection) -> dict[str, dict[str, int]]:
+    """The values of each filter, with how many rows of the selection have each if the filter itself is left out.
 
-    ``label`` has none if no row has a label.
+    Those of ``CHOICES`` that some row has, and those in the file of ``NAMES``, the most frequent first.
     """
-    (labels,) = store.query(f"SELECT count(label) AS known FROM rows_{table.tag}")
-    fixed = {name: list(values) for name, values in CHOICES.items() if name != "label" or labels["known"]}
-    return {"label": [], **fixed} | {
-        name: [
-            row["value"]
-            for row in store.query(
-                f"SELECT value FROM (SELECT {expression} AS value FROM rows_{table.tag}) WHERE value IS NOT NULL "
-                "GROUP BY value ORDER BY count(*) DESC, value LIMIT ?",
-                [MAX_CHOICES],
-            )
-        ]
-        for name, (_, expression) in NAMES.items()
-    }
+    found: dict[str, dict[str, int]] = {}
+    for name in (*CHOICES, *NAMES):
+        others = {other: value for other, value in selection.equal.items() if other != name}
+        where, parameters = _where(store, table, replace(selection, equal=others))
+        rows = f"FROM rows_{table.tag} WHERE {where}"
+        if name in CHOICES:
+            counts = [f'count(*) FILTER (WHERE {test}) AS "{value}"' for value, test in CHOICES[name].items()]
+            (found[name],) = store.query(f"SELECT {', '.join(counts)} {rows}", parameters)
+            continue
+        values = store.query(
+            f"SELECT value, count(*) AS rows FROM (SELECT {NAMES[name][1]} AS value {rows}) WHERE value IS NOT NULL "
+            "GROUP BY value ORDER BY count(*) DESC, value LIMIT ?",
+            [*parameters, MAX_CHOICES],
+        )
+        found[name] = {row["value"]: row["rows"] for row in values}
+    return {name: {value: rows for value, rows in counts.items() if rows} for name, counts in found.items()}
 
 
-def rules(store: Store, table: Table, selection: Selection) -> list[Row]:
-    """The rules of the metric in a selection, the most frequent first, with how many rows each accepts and refuses."""
+def summary(store: Store, table: Table, selection: Selection) -> Row:
+    """Of the rows of a selection: number, mean reward and metric, all rewards; a task and a metric, number of tasks."""
     where, parameters = _where(store, table, selection)
-    return store.query(
-        "SELECT rule, count(*) FILTER (WHERE verdict >= 1) AS accepted, count(*) FILTER (WHERE verdict < 1) AS refused "
-        f"FROM rows_{table.tag} WHERE {where} AND rule IS NOT NULL GROUP BY rule ORDER BY count(*) DESC, rule LIMIT ?",
-        [*parameters, MAX_CHOICES],
-    )
+    rows = f"FROM rows_{table.tag} WHERE {where}"
+    columns = "count(*) AS rows, avg(reward) AS reward, avg(verdict) AS verdict, any_value(task) AS task"
+    columns += ", any_value(metric) AS metric, count(DISTINCT task) AS tasks"
+    (found,) = store.query(f"SELECT {columns} {rows}", parameters)
+    return {**found, "rewards": store.column(f"SELECT reward {rows} AND reward IS NOT NULL", parameters)}
 
 
 def _where(store: Store, table: Table, selection: Selection) -> tuple[str, list[Any]]:
@@ -103,14 +111,22 @@ def _where(store: Store, table: Table, selection: Selection) -> tuple[str, list[
     return selection.where(table.parts, hits)
 
 
-def _excerpts(store: Store, table: Table, numbers: Sequence[int], q: str) -> dict[int, str]:
-    if not numbers:
-        return {}
+def _excerpts(store: Store, table: Table, numbers: Sequence[int], q: str) -> dict[int, Row]:
     column = "text" if q != q.lower() else "lower(text)"
     start = f"greatest(1, strpos({column}, ?) - {EXCERPT // 4})" if q else f"greatest(1, length(text) - {EXCERPT - 1})"
     rows = store.query(
-        f"SELECT n, substring(text, {start}, {EXCERPT}) AS excerpt FROM texts_{table.tag} "
+        f"SELECT n, substring(text, {start}, {EXCERPT}) AS excerpt, prompt FROM texts_{table.tag} "
         "WHERE n IN (SELECT unnest(?))",
         [*([q] if q else []), list(numbers)],
     )
-    return {row["n"]: row["excerpt"] for row in rows if row["excerpt"] is not None}
+    shared = _shared_lines([row["prompt"] or "" for row in rows])
+    return {row["n"]: {**row, "question": (row["prompt"] or "")[shared:].strip().partition("\n")[0]} for row in rows}
+
+
+def _shared_lines(prompts: Sequence[str]) -> int:
+    """The length of the lines with which all prompts begin, if they differ: an instruction before each question."""
+    first, last = (extreme(prompts, default="") for extreme in (min, max))
+    if first == last:
+        return 0
+    lines = zip(first.splitlines(keepends=True), last.splitlines(keepends=True), strict=False)
+    return sum(len(line) for line, _ in takewhile(lambda pair: pair[0] == pair[1], lines))

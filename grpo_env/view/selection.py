@@ -37,6 +37,7 @@ NAMES = {  # filters with values from the file: a condition with one parameter, 
     "status": ("list_contains(statuses, ?)", "unnest(statuses)"),
     "kind": ("kind = ?", "kind"),
     "rule": ("rule = ?", "rule"),
+    "reason": ("explanation = ?", "explanation"),
     "finish": ("finish = ?", "finish"),
     "task": ("task = ?", "task"),
 }

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
+from time import localtime, strftime
 from typing import Any, Literal
 
 from grpo_env.errors import UsageError
@@ -41,6 +42,11 @@ class Source:
     def title(self) -> str:
         """The name that pages show."""
         return str(self.path)
+
+    @property
+    def date(self) -> str:
+        """When the file, or the last of a run's samples, was written."""
+        return strftime("%Y-%m-%d %H:%M", localtime((self.steps or (self.path,))[-1].stat().st_mtime))
 
     def is_comparable(self, other: Source) -> bool:
         """Whether both are score files or both runs: a run and a file rarely have a row in common."""

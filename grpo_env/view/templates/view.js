@@ -7,7 +7,7 @@ document.addEventListener("keydown", (event) => {
   const links = [...document.querySelectorAll("a.open")];
   if (target) {
     target.focus();
-    if (target.tagName === "A") target.click();
+    if (/^(A|BUTTON)$/.test(target.tagName)) target.click();
   } else if (links.length && (event.key === "j" || event.key === "k")) {
     const here = links.indexOf(document.activeElement);
     const next = here < 0 ? 0 : here + (event.key === "j" ? 1 : -1);
@@ -38,4 +38,49 @@ if (document.querySelector("[data-wait]")) {
     clearInterval(timer);
     location.reload();
   }, 1000);
+}
+
+// Mathematics is drawn by KaTeX in a copy of each text, which cannot leave its box. What KaTeX cannot read stays as it is.
+const LONGEST = 40000, ALL = 200000; // characters of a text and of all texts of a page that are drawn
+const button = document.querySelector("[data-key=m]");
+const append = (tag, properties) => new Promise((done, failed) => {
+  document.head.append(Object.assign(document.createElement(tag), properties, { onload: done, onerror: failed }));
+});
+async function draw() {
+  await append("link", { rel: "stylesheet", href: "/katex/katex.min.css" });
+  await append("script", { src: "/katex/katex.min.js" });
+  await append("script", { src: "/katex/auto-render.min.js" });
+  let left = ALL;
+  for (const text of document.querySelectorAll("pre.text")) {
+    const source = text.cloneNode(true), copy = document.createElement("div");
+    for (const value of source.querySelectorAll("sup")) value.remove();
+    copy.className = `${text.className} drawn`;
+    copy.tabIndex = 0;
+    copy.textContent = source.textContent;
+    if (copy.textContent.length > Math.min(LONGEST, left)) continue;
+    left -= copy.textContent.length;
+    const pairs = [["$$", "$$", true], ["\\[", "\\]", true], ["\\(", "\\)", false]];
+    if (/\\[a-zA-Z]/.test(copy.textContent)) pairs.push(["$", "$", false]); // otherwise $ is money
+    const delimiters = pairs.map(([left, right, display]) => ({ left, right, display }));
+    const options = { delimiters, trust: false, maxExpand: 100, maxSize: 20, strict: "ignore", errorCallback() {} };
+    try {
+      renderMathInElement(copy, options);
+      text.after(copy);
+      text.classList.add("source-text");
+    } catch { continue; } // nested too deeply
+  }
+}
+if (button) {
+  let drawing;
+  const show = async (on) => {
+    button.setAttribute("aria-pressed", on);
+    if (on) await (drawing ??= draw());
+    document.body.classList.toggle("mathematics", on);
+  };
+  button.addEventListener("click", () => {
+    const on = button.getAttribute("aria-pressed") !== "true";
+    localStorage.setItem("mathematics", on);
+    show(on);
+  });
+  show(localStorage.getItem("mathematics") === "true");
 }

@@ -140,7 +140,7 @@ def test_a_search_and_a_filter_are_in_the_address_and_the_page(browser):
     browser.find_element(By.CSS_SELECTOR, "a.chip").click()
     wait(browser, lambda it: it.current_url.endswith("/0/?"))
     browser.find_element(By.CSS_SELECTOR, "select[name=signal] option[value='']")
-    browser.find_element(By.XPATH, "//select[@name='signal']/option[text()='mixed']").click()
+    browser.find_element(By.XPATH, "//select[@name='signal']/option[@value='mixed']").click()
     wait(browser, lambda it: it.current_url.endswith("/0/?signal=mixed"))
     assert text(browser, ".count b") == "26"
 
@@ -170,6 +170,10 @@ def test_keys_move_through_list_completions_and_groups(browser):
     wait(browser, lambda it: "/row/2?" in it.current_url)
     press(browser, "k")
     wait(browser, lambda it: "/row/1?" in it.current_url)
+    press(browser, "n")  # the next wrong one: of the third group, after two correct ones
+    wait(browser, lambda it: "/row/4?" in it.current_url)
+    press(browser, "p")
+    wait(browser, lambda it: "/row/1?" in it.current_url)
     press(browser, "g")
     wait(browser, lambda it: "/group/1?base=1" in it.current_url)
     press(browser, "u")
@@ -178,6 +182,46 @@ def test_keys_move_through_list_completions_and_groups(browser):
     wait(browser, lambda it: it.current_url.endswith("page=2"))
     press(browser, "/")
     assert browser.switch_to.active_element.get_attribute("name") == "q"
+
+
+MATHEMATICS = (
+    r"It costs \(\frac{1}{2}\), \[x^2\] and $\sqrt{3}$. \(\href{javascript:alert(1)}{a}\) "
+    r"\(\includegraphics{http://x/y}\) \(\htmlStyle{position:fixed}{b}\) \(\unknown\) \(\frac{1}\) "
+    r"\(\rule{9999em}{9999em}\) \(\kern-99em c\) \(\color{red}d\) \(\def\a{\a\a}\a\) "
+    r"<img src=x onerror=document.title='pwned'> \(<b>e</b>\)"
+)
+
+
+def test_mathematics_is_drawn_on_a_key_that_is_remembered_and_harms_nothing(row, browser, tmp_path):
+    path = tmp_path / "mathematics.jsonl"
+    texts = (MATHEMATICS, "It costs $5, not $6.", r"\(" + "{" * 20000 + r"\)")
+    path.write_text("".join(json.dumps({**row(1, n, 1), "text": text}) + "\n" for n, text in enumerate(texts)))
+    command = [sys.executable, "-m", "grpo_env", "view", str(path), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        address, token = server.stdout.readline().split()[-1].split("/?")
+        browser.get(f"{address}/?{token}")
+        browser.get(f"{address}/0/row/0")
+        assert not browser.find_elements(By.CSS_SELECTOR, ".katex")
+        assert text(browser, "pre.whole") == MATHEMATICS
+        browser.get_log("browser")
+        press(browser, "m")
+        wait(browser, lambda it: it.find_elements(By.CSS_SELECTOR, ".mathematics .whole.drawn .katex"))
+        assert not browser.find_element(By.CSS_SELECTOR, "pre.whole").is_displayed()
+        drawn = browser.find_element(By.CSS_SELECTOR, ".whole.drawn")
+        assert len(drawn.find_elements(By.CSS_SELECTOR, ".sqrt, .katex-display")) == 2
+        assert r"\(\frac{1}\)" in drawn.text  # what cannot be read stays as it is
+        assert not drawn.find_elements(By.CSS_SELECTOR, "img, a, b, script, [style*=fixed]")
+        assert browser.get_log("browser") == []
+        check(browser)
+        browser.get(f"{address}/0/group/1")  # remembered
+        wait(browser, lambda it: it.find_elements(By.CSS_SELECTOR, ".mathematics .drawn .katex"))
+        money, deep = browser.find_elements(By.CSS_SELECTOR, ".columns article")[1:]
+        assert money.text.endswith("It costs $5, not $6.")
+        assert "{{{{" in deep.text
+        press(browser, "m")
+        browser.get(f"{address}/0/row/0")
+        assert text(browser, "pre.whole") == MATHEMATICS
+        server.terminate()
 
 
 def test_a_point_of_a_curve_leads_to_its_samples(browser):
