@@ -155,8 +155,8 @@ def test_further_warnings(row, change, words):
 def test_parts_that_never_vary_have_a_line_in_place_of_a_chart(row):
     rows = [row(n // 2, n % 2, float(n % 2), 0.25, text="4") for n in range(8)]
     report = make_report(rows)
-    assert constants(report) == "Always the same: tidy 0.25."
-    assert not any(chart.title.startswith("tidy") for chart in charts(report)["parts"])
+    assert constants(report) == "Distributed as the reward: accuracy. Always the same: tidy 0.25."
+    assert [chart.title for chart in charts(report)["parts"]] == ["total (the reward)"]
     varied = make_report([*rows, row(9, 0, 0.0, 0.5, text="4")])
     assert constants(varied) == ""
     assert any(chart.title.startswith("tidy") for chart in charts(varied)["parts"])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from grpo_env.plural import counted
 
 from ..parts import is_called
+from .charts import is_like_reward
 
 if TYPE_CHECKING:
     from .report import Length, Report, Steps, Times
@@ -39,11 +40,12 @@ def parts(report: Report) -> str:
 
 
 def constants(report: Report) -> str:
-    """The parts that have no chart because they never vary."""
-    constant = [part for part in report.parts if not part.depth and part.scored and not part.varies]
-    if not constant:
-        return ""
-    return f"Always the same: {', '.join(f'{part.name} {part.values.labels[0]}' for part in constant)}."
+    """The parts that have no chart because they never vary, or because it would be that of the reward."""
+    top = [part for part in report.parts if not part.depth and part.scored]
+    constant = [f"{part.name} {part.values.labels[0]}" for part in top if not part.varies]
+    alike = [part.name for part in top if is_like_reward(part, report)]
+    said = [f"Distributed as the reward: {', '.join(alike)}."] if alike else []
+    return " ".join([*said, *([f"Always the same: {', '.join(constant)}."] if constant else [])])
 
 
 def pass_at(report: Report) -> str:
@@ -136,7 +138,7 @@ def times(times: Times) -> str:
 def seconds(value: float) -> str:
     """A time with its unit."""
     if value < 1:
-        return f"{value * 1000:.2g} ms"
+        return f"{value * 1000:{'.0f' if value >= 0.0995 else '.2g'}} ms"
     return f"{value:.2g} s" if value < 10 else f"{value:,.0f} s"
 
 

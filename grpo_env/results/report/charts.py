@@ -1,4 +1,4 @@
-"""The charts of a report as data. ``svg`` and ``png`` draw them."""
+"""The charts of a report as data. ``svg`` draws them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .groups import MEANINGS
 from .measures import Bins, Estimate, Trend
 
 if TYPE_CHECKING:
-    from .report import Report, Steps
+    from .report import Part, Report, Steps
 
 
 @dataclass(frozen=True)
@@ -20,15 +20,6 @@ class Columns:
 
     title: str
     bins: Bins
-
-
-@dataclass(frozen=True)
-class Bars:
-    """Named numbers as horizontal bars from 0. The axis covers at least ``limits``."""
-
-    title: str
-    values: Mapping[str, float]
-    limits: tuple[float, float] = (0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -61,14 +52,13 @@ class Lines:
     y_range: tuple[float, float] | None = None
 
 
-Chart = Columns | Bars | Stack | Lines
+Chart = Columns | Stack | Lines
 
 
 def charts(report: Report) -> dict[str, list[Chart]]:
     """The charts by section, without empty ones."""
     sections: dict[str, list[Chart]] = {
         "parts": [Columns("total (the reward)", report.total.values), *_part_charts(report)],
-        "variance": _variance_charts(report),
         "groups": [Stack("groups by kind", {kind: report.kinds.get(kind, 0) for kind in MEANINGS})],
         "pass": _pass_charts(report),
         "length": _length_charts(report),
@@ -82,21 +72,13 @@ def _part_charts(report: Report) -> list[Chart]:
     return [
         Columns(f"{part.name}, weight {part.weight_text}", part.values)
         for part in report.parts
-        if not part.depth and part.varies
+        if not part.depth and part.varies and not is_like_reward(part, report)
     ]
 
 
-def _variance_charts(report: Report) -> list[Chart]:
-    fractions = {part.name: part.variance_fraction for part in report.parts if part.variance_fraction is not None}
-    correlations = {
-        part.name: part.metric_correlation
-        for part in report.parts
-        if part.metric_correlation is not None and part.name != report.metric
-    }
-    section: list[Chart] = [Bars("fraction of the reward's variance", fractions)] if fractions else []
-    if correlations:
-        section.append(Bars(f"correlation with {report.metric}", correlations, (-1.0, 1.0)))
-    return section
+def is_like_reward(part: Part, report: Report) -> bool:
+    """Whether the chart of a part would show the bars of the reward's again."""
+    return part.varies and part.values.counts == report.total.values.counts
 
 
 def _pass_charts(report: Report) -> list[Chart]:

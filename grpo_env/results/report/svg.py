@@ -7,13 +7,12 @@ from collections.abc import Callable
 
 from markupsafe import Markup
 
-from .charts import Bars, Chart, Columns, Lines, Stack, bounds, ticks
+from .charts import Chart, Columns, Lines, Stack, bounds, ticks
 from .spans import visible
 
 WIDTH = 360  # units; the page shows the drawing at about as many pixels, so that text keeps its size
 LINE = 14  # height of a line of text
 LETTER = 6  # average width of a small character
-NAME = 120  # width of the names of horizontal bars
 BOTTOM, LEFT, TOP = 34, 40, 24
 
 
@@ -25,8 +24,6 @@ def svg(chart: Chart, link: Link | None = None) -> Markup:
     match chart:
         case Columns():
             height, marks = _columns(chart)
-        case Bars():
-            height, marks = _bars(chart)
         case Stack():
             height, marks = _stack(chart)
         case Lines():
@@ -55,24 +52,6 @@ def _columns(chart: Columns) -> tuple[int, list[Markup]]:
             half = len(label) * LETTER / 2
             marks.append(_text(min(max(middle, half), WIDTH - half), base + LINE, label, "small", "middle"))
     return height, [*marks, _line(0, base, len(counts) * column, base)]
-
-
-def _bars(chart: Bars) -> tuple[int, list[Markup]]:
-    row = 22
-    low, high = min(*chart.limits, *chart.values.values()), max(*chart.limits, *chart.values.values())
-    left = NAME + (36 if low < 0 else 0)
-    scale = (WIDTH - left - 36) / (high - low)
-    zero = left - low * scale
-    marks = []
-    for index, (name, value) in enumerate(chart.values.items()):
-        y = TOP + index * row
-        start, end = sorted((zero, zero + value * scale))
-        marks.append(_rect(start, y, end - start, row - 7, "c0" if value >= 0 else "c1"))
-        marks.append(_text(0, y + 11, _short(name, 18)))
-        label_x, anchor = (end + 4, "start") if value >= 0 else (start - 4, "end")
-        marks.append(_text(label_x, y + 11, f"{value:.2f}", "small", anchor))
-    bottom = TOP + len(chart.values) * row
-    return bottom + 4, [*marks, _line(zero, TOP - 3, zero, bottom - 3)]
 
 
 def _stack(chart: Stack) -> tuple[int, list[Markup]]:
