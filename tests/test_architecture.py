@@ -216,9 +216,10 @@ def test_the_wheel_holds_one_top_level_name_with_weights_tasks_and_types(tmp_pat
     for needed in (
         "grpo_env/py.typed",
         "grpo_env/results/report/templates/report.html",
-        "grpo_env/view/katex/LICENSE",
-        "grpo_env/view/katex/katex.min.js",
-        "grpo_env/view/katex/fonts/KaTeX_Main-Regular.woff2",
+        "grpo_env/view/static/view.css",
+        "grpo_env/view/static/katex/LICENSE",
+        "grpo_env/view/static/katex/katex.min.js",
+        "grpo_env/view/static/katex/fonts/KaTeX_Main-Regular.woff2",
         "grpo_env/tasks/arithmetic.yaml",
         "grpo_env/tasks/template.txt",
         "grpo_env/verifiers/template.txt",

@@ -33,7 +33,11 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+STATIC = Mount(
+    "/static", StaticFiles(packages=[("grpo_env.view", "static"), ("grpo_env.results.report", "templates")])
+)
 MAX_ADDRESS = 8000  # bytes of a query
+STYLES = ("/static/style.css", "/static/view.css")  # what a page without the token needs
 RELOAD = 3  # seconds until a page that waits for the index is loaded again
 
 
@@ -43,9 +47,7 @@ def make_app(store: Store, token: str) -> ASGIApp:
     app = Starlette(
         routes=[
             Route("/", views.home),
-            Route("/style.css", views.style),
-            Route("/view.js", views.script),
-            Mount("/katex", StaticFiles(packages=[("grpo_env.view", "katex")])),
+            STATIC,
             Route("/{number:int}/", views.rows),
             Route("/{number:int}/run", views.run),
             Route("/compare/{a:int}/{b:int}/", views.compare),
@@ -110,14 +112,6 @@ class Views:
         context = pages.pair_page(self._store, a, b, selection, request.path_params["n"])
         return self._page("pair.html", a, context)
 
-    def style(self, request: Request) -> Response:
-        """The style sheet."""
-        return Response(pages.style(), media_type="text/css")
-
-    def script(self, request: Request) -> Response:
-        """The script."""
-        return Response(pages.script(), media_type="text/javascript")
-
     def _number(self, request: Request, key: str) -> int:
         number = int(request.path_params[key])
         if number >= len(self._store.sources):
@@ -171,7 +165,7 @@ class Guard:
             response = RedirectResponse(f"/{request.url.path.lstrip('/')}?{rest}".removesuffix("?"))
             response.set_cookie(name, given, httponly=True, samesite="strict", path="/")
             return response
-        if self._is_token(request.cookies.get(name, "")) or request.url.path in ("/style.css",):
+        if self._is_token(request.cookies.get(name, "")) or request.url.path in STYLES:
             return None
         return _page(
             "token.html",

@@ -9,8 +9,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from markupsafe import Markup
-
 from grpo_env.errors import RunError, UsageError
 
 from . import pages, queries
@@ -74,7 +72,6 @@ def _render(store: Store, table: Table, rows: Sequence[dict[str, Any]], selectio
         .get_template("bundle.html")
         .render(
             source=store.sources[0],
-            style=Markup(pages.style()),
             selection=selection,
             found=found,
             items=items,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader
@@ -34,22 +33,9 @@ MAX_TURNS = 200
 def templates() -> Environment:
     """The templates of this package, with the rules of the report's: escaped, and invisible characters as codes."""
     env = environment()
-    env.loader = ChoiceLoader([PackageLoader("grpo_env.view"), PackageLoader("grpo_env.results.report")])
+    own = PackageLoader("grpo_env.view"), PackageLoader("grpo_env.view", "static")
+    env.loader = ChoiceLoader([*own, PackageLoader("grpo_env.results.report")])
     return env
-
-
-@cache
-def style() -> str:
-    """The style sheet: the report's, and what is added to it."""
-    report = files("grpo_env.results.report") / "templates" / "style.css"
-    own = files("grpo_env.view") / "templates" / "view.css"
-    return report.read_text(encoding="utf-8") + own.read_text(encoding="utf-8")
-
-
-@cache
-def script() -> str:
-    """The script: keys, and addresses without empty fields."""
-    return (files("grpo_env.view") / "templates" / "view.js").read_text(encoding="utf-8")
 
 
 def home_page(store: Store) -> dict[str, Any]:

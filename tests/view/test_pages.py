@@ -107,7 +107,7 @@ def test_hostile_texts_are_text(hostile, browse, address):
     assert page.tags.count("script") == 1
     assert not set(page.tags) & {"img", "iframe", "object", "style"}
     assert not [name for _, name, _ in page.attributes if name.startswith("on") or name in ("style", "autofocus")]
-    assert [value for tag, name, value in page.attributes if name == "src"] == ["/view.js"]
+    assert [value for tag, name, value in page.attributes if name == "src"] == ["/static/view.js"]
     assert not [
         value for _, name, value in page.attributes if name in ("href", "action") and ":" in value.split("?")[0]
     ]
@@ -121,7 +121,7 @@ def test_hostile_texts_are_text(hostile, browse, address):
 def test_who_is_let_in(hostile):
     app = make_app(hostile, TOKEN)
     stranger = TestClient(app, base_url="http://127.0.0.1:8001")
-    for address in (*ADDRESSES, "/view.js", "/nothing"):
+    for address in (*ADDRESSES, "/static/view.js", "/nothing"):
         assert stranger.get(address).status_code == 401
         assert "alert(1)</script>" not in stranger.get(address).text
     assert stranger.get("/0/?token=wrong").status_code == 401
@@ -206,15 +206,15 @@ def test_the_start_page_has_task_date_number_and_means(rows, run_folder, write, 
 def test_the_files_that_draw_mathematics_are_served_to_those_who_are_let_in(rows, write, index, browse):
     store = index(write(rows))
     for name in ("katex.min.js", "auto-render.min.js", "katex.min.css", "fonts/KaTeX_Main-Regular.woff2"):
-        assert browse(store).get(f"/katex/{name}").status_code == 200
+        assert browse(store).get(f"/static/katex/{name}").status_code == 200
         assert (
-            TestClient(make_app(store, TOKEN), base_url="http://127.0.0.1:8001").get(f"/katex/{name}").status_code
+            TestClient(make_app(store, TOKEN), base_url="http://127.0.0.1:8001").get(f"/static/katex/{name}").status_code
             == 401
         )
-    fonts = re.findall(r"url\(([^)]*)\)", browse(store).get("/katex/katex.min.css").text)
-    assert all(browse(store).get(f"/katex/{font}").status_code == 200 for font in set(fonts))
-    assert browse(store).get("/katex/../pages.py").status_code == 404
-    assert browse(store).get("/katex/%2e%2e/pages.py").status_code == 404
+    fonts = re.findall(r"url\(([^)]*)\)", browse(store).get("/static/katex/katex.min.css").text)
+    assert all(browse(store).get(f"/static/katex/{font}").status_code == 200 for font in set(fonts))
+    assert browse(store).get("/static/katex/../pages.py").status_code == 404
+    assert browse(store).get("/static/katex/%2e%2e/pages.py").status_code == 404
 
 
 @pytest.mark.parametrize(("recorded", "said"), [(True, False), (False, True), (None, False)])

@@ -47,9 +47,9 @@ const append = (tag, properties) => new Promise((done, failed) => {
   document.head.append(Object.assign(document.createElement(tag), properties, { onload: done, onerror: failed }));
 });
 async function draw() {
-  await append("link", { rel: "stylesheet", href: "/katex/katex.min.css" });
-  await append("script", { src: "/katex/katex.min.js" });
-  await append("script", { src: "/katex/auto-render.min.js" });
+  await append("link", { rel: "stylesheet", href: "/static/katex/katex.min.css" });
+  await append("script", { src: "/static/katex/katex.min.js" });
+  await append("script", { src: "/static/katex/auto-render.min.js" });
   let left = ALL;
   for (const text of document.querySelectorAll("pre.text")) {
     const source = text.cloneNode(true), copy = document.createElement("div");
