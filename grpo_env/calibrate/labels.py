@@ -64,8 +64,7 @@ def ask(path: Path, key: Callable[[], str], show: Callable[[str], None]) -> bool
     because it would influence the label. Raises ``UsageError`` as ``read_labels`` does and for a file that is not
     ``.jsonl``, and ``RunError`` if the file cannot be written.
     """
-    if path.suffix != ".jsonl":
-        raise UsageError(f"{path}: answers are appended as lines, so --ask needs a file whose name ends in .jsonl")
+    check_appendable(path)
     rows = read_labels(path)
     missing = [row for row in rows if row["label"] is None]
     at = 0
@@ -76,9 +75,15 @@ def ask(path: Path, key: Callable[[], str], show: Callable[[str], None]) -> bool
             return False
         at += -1 if pressed == UNDO else 0
         label = None if pressed == UNDO else KEYS[pressed]
-        _append(path, missing[at], label)
+        append_label(path, missing[at], label)
         at += pressed != UNDO
     return True
+
+
+def check_appendable(path: Path) -> None:
+    """Raises ``UsageError`` for a file to which no label can be appended."""
+    if path.suffix != ".jsonl":
+        raise UsageError(f"{path}: answers are appended as lines, which needs a file whose name ends in .jsonl")
 
 
 def _press(key: Callable[[], str], answered: int) -> str:
@@ -95,7 +100,8 @@ def _press(key: Callable[[], str], answered: int) -> str:
             return pressed
 
 
-def _append(path: Path, row: LabelRow, label: bool | str | None) -> None:
+def append_label(path: Path, row: LabelRow, label: bool | str | None) -> None:
+    """Append the label of a row to its file. Raises ``RunError`` if it cannot be written."""
     names = ("id", "completion", "line", "file")
     line = dump_line({name: row[name] for name in names if name in row} | {"label": label}).encode()
     try:

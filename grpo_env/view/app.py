@@ -33,9 +33,7 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-STATIC = Mount(
-    "/static", StaticFiles(packages=[("grpo_env.view", "static"), ("grpo_env.results.report", "templates")])
-)
+STATIC = Mount("/static", StaticFiles(packages=[("grpo_env.view", "static"), ("grpo_env.results.report", "templates")]))
 MAX_ADDRESS = 8000  # bytes of a query
 STYLES = ("/static/style.css", "/static/view.css")  # what a page without the token needs
 RELOAD = 3  # seconds until a page that waits for the index is loaded again
@@ -55,7 +53,7 @@ def make_app(store: Store, token: str) -> ASGIApp:
             Route("/{number:int}/row/{n:int}", views.row),
             Route("/{number:int}/group/{g:int}", views.group),
         ],
-        exception_handlers={UsageError: _usage_error, 404: _not_found, 405: _not_found},
+        exception_handlers={UsageError: usage_error, 404: lambda *_: _error(HTTPStatus.NOT_FOUND, "no such page")},
     )
     return Guard(app, token)
 
@@ -70,7 +68,7 @@ class Views:
         """The sources; the only one at once."""
         if len(self._store.sources) == 1:
             return RedirectResponse("0/")
-        return _page("home.html", pages.home_page(self._store))
+        return html_page("home.html", pages.home_page(self._store))
 
     def rows(self, request: Request) -> Response:
         """The list of a source."""
@@ -87,7 +85,7 @@ class Views:
 
     def group(self, request: Request) -> Response:
         """The completions of a group, side by side."""
-        base, start = _whole(request, "base"), _whole(request, "start") or 0
+        base, start = whole(request, "base"), whole(request, "start") or 0
         number, selection = self._source(request, without=("base", "start"))
         found = pages.group_page(self._store, number, selection, request.path_params["g"], base, start)
         return self._page("group.html", number, found)
@@ -127,13 +125,17 @@ class Views:
         waiting = not table.complete and not table.problem
         if context is None:
             return _error(HTTPStatus.NOT_FOUND, "no such completion" + (" in the rows indexed so far" * waiting))
-        return _page(template, context, {"Refresh": str(RELOAD)} if waiting else {})
+        return html_page(template, context, {"Refresh": str(RELOAD)} if waiting else {})
 
 
 class Guard:
-    """Admits GET requests for a name of this machine that carry the token, in the address once and then in a cookie."""
+    """Admits GET requests for a name of this machine that carry the token, in the address once and then in a cookie.
 
-    def __init__(self, app: ASGIApp, token: str) -> None:
+    With ``posts`` also POST requests that the browser says are of a page of this server (``Sec-Fetch-Site``).
+    """
+
+    def __init__(self, app: ASGIApp, token: str, *, posts: bool = False) -> None:
+        self._posts = posts
         self._app = app
         self._token = token
 
@@ -149,7 +151,8 @@ class Guard:
         host = request.headers.get("host", "")
         if not is_loopback(host.rpartition(":")[0] if re.search(r":\d*$", host) else host):
             return _error(HTTPStatus.FORBIDDEN, f"{host[:100]!r} is not a name of this machine; use 127.0.0.1")
-        if request.method not in ("GET", "HEAD"):
+        own = request.headers.get("sec-fetch-site") == "same-origin" and "token" not in request.query_params
+        if request.method not in ("GET", "HEAD") and not (self._posts and request.method == "POST" and own):
             return _error(HTTPStatus.METHOD_NOT_ALLOWED, "pages can only be read")
         if len(request.url.query) > MAX_ADDRESS:
             return _error(HTTPStatus.REQUEST_URI_TOO_LONG, "the address is too long")
@@ -167,7 +170,7 @@ class Guard:
             return response
         if self._is_token(request.cookies.get(name, "")) or request.url.path in STYLES:
             return None
-        return _page(
+        return html_page(
             "token.html",
             {"address": request.url.path, "fields": request.query_params.multi_items()},
             {},
@@ -188,7 +191,7 @@ def _with_headers(send: Send) -> Send:
     return sending
 
 
-def _whole(request: Request, key: str) -> int | None:
+def whole(request: Request, key: str) -> int | None:
     """The whole number of a field. Raises ``UsageError``."""
     text = request.query_params.get(key, "")
     if text and not (text.isascii() and text.isdigit() and len(text) < 16):
@@ -207,18 +210,18 @@ def _single(query: QueryParams, without: tuple[str, ...] = ()) -> dict[str, str]
     return fields
 
 
-def _page(template: str, context: dict[str, Any], headers: dict[str, str] | None = None, status: int = 200) -> Response:
+def html_page(
+    template: str, context: dict[str, Any], headers: dict[str, str] | None = None, status: int = 200
+) -> Response:
+    """A page of a template."""
     html = pages.templates().get_template(template).render(context)
     return Response(html, status, headers, media_type="text/html")
 
 
 def _error(status: HTTPStatus, problem: str) -> Response:
-    return _page("error.html", {"status": status, "problem": problem}, {}, status)
+    return html_page("error.html", {"status": status, "problem": problem}, {}, status)
 
 
-def _usage_error(request: Request, error: Exception) -> Response:
+def usage_error(request: Request, error: Exception) -> Response:
+    """The page of a ``UsageError``."""
     return _error(HTTPStatus.BAD_REQUEST, str(error))
-
-
-def _not_found(request: Request, error: Exception) -> Response:
-    return _error(HTTPStatus.NOT_FOUND, "no such page")

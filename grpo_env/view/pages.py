@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+import numpy as np
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 
 from grpo_env.core import StepScore
@@ -55,11 +56,10 @@ def list_page(store: Store, number: int, selection: Selection) -> dict[str, Any]
         **_base(store, number, selection),
         "rows": queries.page(store, table, selection),
         "summary": summary,
-        "chart": svg(Columns("reward", distribution(summary["rewards"]))),
+        "chart": svg(Columns("reward", distribution(np.array(summary["rewards"], dtype=float)))),
         "last": last,
         "choices": queries.choices(store, table, selection),
         "numbers": {name: NUMBERS[name][1] if name in NUMBERS else name for name in number_names(table.parts)},
-        "meanings": MEANINGS,
         "top_parts": [(place, name) for place, name in enumerate(table.parts) if "." not in name],
     }
 
@@ -78,7 +78,7 @@ def row_page(store: Store, number: int, selection: Selection, n: int) -> dict[st
         "indexed": indexed,
         "neighbors": neighbors,
         "wrong": queries.neighbors(store, table, wrong, n),
-        "list_page": -(-neighbors.place // PAGE),
+        "list_page": -(-neighbors["place"] // PAGE),
         "found": queries.count(store, table, selection),
         **detail(row, indexed, selection.q),
     }
@@ -92,7 +92,6 @@ def detail(row: Mapping[str, Any], indexed: Mapping[str, Any], q: str = "") -> d
     return {
         "row": row,
         "parts": parts,
-        "metric_part": marks.metric_part(parts, metric),
         "text": marks.marked(text, parts, metric, q=q) if isinstance(text, str) else None,
         "messages": messages(row),
         "steps": steps(row),
@@ -159,8 +158,6 @@ def group_page(
     return {
         **_base(store, number, selection),
         "indexed": indexed,
-        "rows": rows,
-        "parts": parts,
         "table_of_parts": part_table(parts),
         "per_page": queries.MAX_GROUP,
         "base": numbers[chosen],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
-from typing import Any, NamedTuple
+from typing import Any
 
 from .selection import CHOICES, NAMES, PAGE, Selection
 from .store import Store, Table
@@ -14,14 +14,6 @@ Row = dict[str, Any]
 EXCERPT = 240  # characters
 MAX_CHOICES = 50  # values of a filter
 MAX_GROUP = 24  # completions side by side on one page
-
-
-class Neighbors(NamedTuple):
-    """The rows before and after one in a selection, and its place there, from 1."""
-
-    before: int | None
-    after: int | None
-    place: int
 
 
 def count(store: Store, table: Table, selection: Selection) -> int:
@@ -51,8 +43,8 @@ def index_row(store: Store, table: Table, n: int) -> Row | None:
     return next(iter(store.query(f"SELECT * FROM rows_{table.tag} WHERE n = ?", [n])), None)
 
 
-def neighbors(store: Store, table: Table, selection: Selection, n: int) -> Neighbors:
-    """What comes before and after row ``n`` in the order of a selection."""
+def neighbors(store: Store, table: Table, selection: Selection, n: int) -> Row:
+    """What comes ``before`` and ``after`` row ``n`` in the order of a selection, and its ``place`` there, from 1."""
     where, parameters = _where(store, table, selection)
     key = selection.order(table.parts)
     rows = f"(SELECT n, {key} AS k FROM rows_{table.tag} WHERE {where})"
@@ -64,7 +56,7 @@ def neighbors(store: Store, table: Table, selection: Selection, n: int) -> Neigh
         f"(SELECT count(*) FROM {rows} WHERE {earlier}) + 1 AS place",
         [*parameters, n, n] * 3,
     )
-    return Neighbors(**found)
+    return found
 
 
 def group_rows(store: Store, table: Table, g: int, start: int = 0) -> list[Row]:
@@ -99,11 +91,10 @@ def choices(store: Store, table: Table, selection: Selection) -> dict[str, dict[
 def summary(store: Store, table: Table, selection: Selection) -> Row:
     """Of the rows of a selection: number, mean reward and metric, all rewards; a task and a metric, number of tasks."""
     where, parameters = _where(store, table, selection)
-    rows = f"FROM rows_{table.tag} WHERE {where}"
     columns = "count(*) AS rows, avg(reward) AS reward, avg(verdict) AS verdict, any_value(task) AS task"
     columns += ", any_value(metric) AS metric, count(DISTINCT task) AS tasks"
-    (found,) = store.query(f"SELECT {columns} {rows}", parameters)
-    return {**found, "rewards": store.column(f"SELECT reward {rows} AND reward IS NOT NULL", parameters)}
+    columns += ", coalesce(list(reward) FILTER (WHERE reward IS NOT NULL), []) AS rewards"
+    return store.query(f"SELECT {columns} FROM rows_{table.tag} WHERE {where}", parameters)[0]
 
 
 def _where(store: Store, table: Table, selection: Selection) -> tuple[str, list[Any]]:

@@ -41,7 +41,6 @@ def run_page(store: Store, source: Source) -> dict[str, Any]:
     link = lambda step: f"./?min.step={step:g}&max.step={step:g}" if step in known else ""  # noqa: E731
     lines = charts(read_metrics(source))
     return {
-        "sources": store.sources,
         "source": source,
         "table": table,
         "steps": steps,

@@ -7,13 +7,18 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from socket import socket
 from tempfile import TemporaryDirectory
-from types import FrameType
 
+from starlette.types import ASGIApp
+
+from grpo_env.calibrate.labels import is_label_file
+from grpo_env.plural import counted
 from grpo_env.serving.address import listen, url_of
 from grpo_env.serving.quiet_server import quiet_server
 
 from .app import make_app
+from .label_page import make_label_app
 from .sources import find_sources
 from .store import Store
 
@@ -21,28 +26,29 @@ FIRST_WAIT = 1.0  # seconds for the index of a small file, before the address is
 
 
 def view(paths: Sequence[Path], port: int, token: str | None) -> None:
-    """Serve pages of score files and runs on 127.0.0.1, and print their address.
+    """Serve pages of score files and runs, or a page that asks for labels, on 127.0.0.1, and print their address.
 
     ``port`` 0 is any free port. Without a ``token`` a new one is made. Raises ``UsageError``.
     """
-    sources = find_sources(paths)
     token = token or secrets.token_urlsafe(16)
-    listener = listen("127.0.0.1", port)
     for name in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(name, _exit)
-    with listener, TemporaryDirectory(prefix="grpo_env-view-") as folder:
+        signal.signal(name, lambda *_: sys.exit(0))
+    if len(paths) == 1 and paths[0].is_file() and is_label_file(paths[0]):
+        _serve(make_label_app(paths[0], token), listen("127.0.0.1", port), token, "a file to label")
+        return
+    sources = find_sources(paths)
+    listener = listen("127.0.0.1", port)
+    with TemporaryDirectory(prefix="grpo_env-view-") as folder:
         store = Store(Path(folder), sources)
         try:
             store.start()
             store.wait(FIRST_WAIT)
-            print(
-                f"viewing {len(sources)} {'files' if len(sources) > 1 else 'file'}: {url_of(listener)}/?token={token}",
-                flush=True,
-            )
-            quiet_server(make_app(store, token), timeout_graceful_shutdown=1).run([listener])
+            _serve(make_app(store, token), listener, token, counted(len(sources), "file"))
         finally:
             store.close()
 
 
-def _exit(number: int, frame: FrameType | None) -> None:
-    sys.exit(0)
+def _serve(app: ASGIApp, listener: socket, token: str, what: str) -> None:
+    with listener:
+        print(f"viewing {what}: {url_of(listener)}/?token={token}", flush=True)
+        quiet_server(app, timeout_graceful_shutdown=1).run([listener])

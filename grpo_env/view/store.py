@@ -16,8 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import numpy as np
-from numpy.typing import NDArray
 
 from grpo_env.errors import RunError, UsageError
 from grpo_env.results.parts import named_parts
@@ -86,11 +84,6 @@ class Store:
         found = cursor.execute(sql, parameters)
         names = [column[0] for column in found.description or ()]
         return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
-
-    def column(self, sql: str, parameters: Sequence[Any] = ()) -> NDArray[Any]:
-        """The only column of a query."""
-        (values,) = self._db.cursor().execute(sql, parameters).fetchnumpy().values()
-        return np.asarray(values)
 
     def row(self, table: Table, n: int) -> dict[str, Any] | None:
         """The whole row ``n``, from 0, read from the file."""

@@ -108,7 +108,7 @@ def test_answers_are_appended_to_lines_of_json_only(file: Path, tmp_path: Path, 
     content = json.dumps([label_row(id) for id in "ab"]).encode() if name.endswith(".json") else file.read_bytes()
     other.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
     before = other.read_bytes()
-    with pytest.raises(UsageError, match=f"{name}: answers are appended as lines, so .* ends in .jsonl"):
+    with pytest.raises(UsageError, match=f"{name}: answers are appended as lines, which .* ends in .jsonl"):
         press(other, "y")
     assert other.read_bytes() == before
 

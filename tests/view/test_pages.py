@@ -208,7 +208,9 @@ def test_the_files_that_draw_mathematics_are_served_to_those_who_are_let_in(rows
     for name in ("katex.min.js", "auto-render.min.js", "katex.min.css", "fonts/KaTeX_Main-Regular.woff2"):
         assert browse(store).get(f"/static/katex/{name}").status_code == 200
         assert (
-            TestClient(make_app(store, TOKEN), base_url="http://127.0.0.1:8001").get(f"/static/katex/{name}").status_code
+            TestClient(make_app(store, TOKEN), base_url="http://127.0.0.1:8001")
+            .get(f"/static/katex/{name}")
+            .status_code
             == 401
         )
     fonts = re.findall(r"url\(([^)]*)\)", browse(store).get("/static/katex/katex.min.css").text)

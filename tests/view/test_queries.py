@@ -92,7 +92,7 @@ def test_neighbors_walk_through_the_selection_in_its_order(store, address):
     for place, n in enumerate(expected, start=1):
         before = expected[place - 2] if place > 1 else None
         after = expected[place] if place < len(expected) else None
-        assert queries.neighbors(store, table, selection, n) == (before, after, place)
+        assert queries.neighbors(store, table, selection, n) == {"before": before, "after": after, "place": place}
 
 
 def test_search_ignores_case_unless_it_has_a_capital(row, write, index):
