@@ -44,7 +44,8 @@ def require_packages() -> None:
 @view_app.command(OPEN)
 def view(
     paths: Annotated[
-        list[Path], typer.Argument(metavar="FILE|RUN...", help="Files written by grpo_env score, folders of runs.")
+        list[Path],
+        typer.Argument(metavar="FILE|RUN...", help="Files of grpo_env score, folders of runs; or one file to label."),
     ],
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for a free one.")] = 8001,
     token_file: Annotated[

@@ -90,5 +90,5 @@ def test_only_the_page_itself_gives_labels(file, client):
 def test_a_file_to_which_no_line_can_be_appended_is_refused(file):
     listed = file.with_suffix(".json")
     listed.write_text(json.dumps([json.loads(line) for line in file.read_text().splitlines()]))
-    with pytest.raises(UsageError, match="name ends in .jsonl"):
+    with pytest.raises(UsageError, match="name ends in"):
         make_label_app(listed, TOKEN)
