@@ -56,7 +56,8 @@ async function draw() {
     for (const value of source.querySelectorAll("sup")) value.remove();
     copy.className = `${text.className} drawn`;
     copy.tabIndex = 0;
-    copy.textContent = source.textContent;
+    // A display is a block: the empty lines around it would be seen twice.
+    copy.textContent = source.textContent.replace(/\n+(?=\\\[)/g, "\n").replace(/\\\]\n+/g, "\\]");
     if (copy.textContent.length > Math.min(LONGEST, left)) continue;
     left -= copy.textContent.length;
     const pairs = [["$$", "$$", true], ["\\[", "\\]", true], ["\\(", "\\)", false]];
