@@ -1,9 +1,9 @@
 """Draws every picture in the documentation from real runs: ``make pictures``.
 
     GRPO_ENV_DATA=FOLDER PEER_PYTHON=/tmp/peers/bin/python make pictures
-    GRPO_ENV_DATA=FOLDER PEER_PYTHON=/tmp/peers/bin/python python tests/docs/pictures.py report.png
+    GRPO_ENV_DATA=FOLDER python tests/docs/pictures.py report.png view.png
 
-Most pictures come from running the page that shows them. The report is a screenshot made with Chromium.
+The viewer and the report are screenshots made with Chromium.
 ``learning.png`` needs TRL (see docs/benchmarks.md) and takes seven minutes; ``process_supervision.png`` is a study of
 an hour that can be interrupted; the others take five minutes. The picture of the landing page and that of an episode
 need none of this:
@@ -24,16 +24,12 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import episode
 import landing
-from pages import run_page
 from PIL import Image
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-RUN = {  # picture: the page that makes it, and where
-    "report.png": ("README.md", "report.html"),
-}
 FROM_BENCHMARKS = ("learning.png", "process_supervision.png")
-VIEW = "view.png"  # pages of the viewer
+VIEW, REPORT = "view.png", "report.png"  # pages of the viewer, and a report, of the models' solutions of GSM8K
 FILM = {  # picture: a step of docs/tutorials/first_hour.md, as `make test-view` saves it
     "first_hour_group.png": "*-press-g.png",
     "first_hour_run.png": "*-click-curves-of-the-run.png",
@@ -50,18 +46,13 @@ def main(wanted: list[str]) -> None:
         landing.write_pictures(DOCS)
     if EPISODE in wanted:
         (DOCS / "episode.svg").write_text(episode.draw(*episode.record()), encoding="utf-8")
-    for page in dict.fromkeys(page for picture, (page, _) in RUN.items() if picture in wanted):
-        folder = Path(tempfile.mkdtemp())
-        for file in Path(os.environ["GRPO_ENV_DATA"]).iterdir():
-            (folder / file.name).symlink_to(file)
-        if problems := run_page(ROOT / page, folder):
-            sys.exit("\n\n".join(problems))
-        for picture, (source, pattern) in RUN.items():
-            if source == page and picture in wanted:
-                (made,) = folder.glob(pattern)
-                screenshot(made) if made.suffix == ".html" else shutil.copy(made, DOCS / picture)
+    if REPORT in wanted:
+        folder = score_solutions()
+        command = [sys.executable, "-m", "grpo_env", "view", "report", "scores.jsonl", "--out", "report.html"]
+        subprocess.run(command, cwd=folder, check=True)
+        screenshot(folder / "report.html")
     if VIEW in wanted:
-        draw_view()
+        draw_view(score_solutions())
     if set(FILM) & set(wanted):
         draw_film()
     if "learning.png" in wanted:
@@ -77,7 +68,7 @@ def main(wanted: list[str]) -> None:
 def screenshot(report: Path) -> None:
     """Screenshots side by side: the top of a report on a desktop (light), its completions on a phone (dark)."""
     shots = []
-    for scheme, (width, height), heading in ((1, DESKTOP, "html"), (0, PHONE, "h2:last-of-type + *")):
+    for scheme, (width, height), heading in ((1, DESKTOP, "html"), (0, PHONE, "main > h2:last-of-type + *")):
         page = report.with_name("window.html")
         page.write_text(WINDOW.format(name=report.name, width=width, height=height, heading=heading))
         shot = report.with_name(f"{width}.png")
@@ -90,8 +81,8 @@ def screenshot(report: Path) -> None:
     beside(shots, DOCS / "report.png")
 
 
-def draw_view() -> None:
-    """Pages of the viewer: a list and a completion on a desktop, a group on a phone, of the models' solutions."""
+def score_solutions() -> Path:
+    """A folder with ``scores.jsonl`` of the models' solutions."""
     models = [f"{size}_{kind}" for size in ("6b", "175b") for kind in ("finetuning", "verification")]
     folder = Path(tempfile.mkdtemp())
     command = [sys.executable, "-m", "grpo_env", "score", "gsm8k"]
@@ -99,6 +90,11 @@ def draw_view() -> None:
     command += [argument for model in models for argument in ("--completion", f"{model}.solution")]
     command += [argument for model in models for argument in ("--label", f"{model}.is_correct")]
     subprocess.run([*command, "--answer", "{{ ground_truth.split('A:')[-1] | trim }}"], cwd=folder, check=True)
+    return folder
+
+
+def draw_view(folder: Path) -> None:
+    """Pages of the viewer: a list and a completion on a desktop, a group on a phone."""
     command = [sys.executable, "-m", "grpo_env", "view", "scores.jsonl", "--port", "0"]
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as server:
         base, token = server.stdout.readline().split()[-1].split("/?")
@@ -148,12 +144,12 @@ def beside(shots: list[Image.Image], picture: Path) -> None:
 
 
 if __name__ == "__main__":
-    wanted = sys.argv[1:] or [LANDING, EPISODE, *RUN, VIEW, *FILM, *FROM_BENCHMARKS]
-    needed = ("GRPO_ENV_DATA", "PEER_PYTHON") if set(wanted) - {LANDING, EPISODE, VIEW, *FILM} else ()
-    needed = ("GRPO_ENV_DATA",) if VIEW in wanted and not needed else needed
+    wanted = sys.argv[1:] or [LANDING, EPISODE, REPORT, VIEW, *FILM, *FROM_BENCHMARKS]
+    needed = ("GRPO_ENV_DATA", "PEER_PYTHON") if set(wanted) & set(FROM_BENCHMARKS) else ()
+    needed = ("GRPO_ENV_DATA",) if {VIEW, REPORT} & set(wanted) and not needed else needed
     missing = [name for name in needed if name not in os.environ]
     missing += ["chromium"] if needed and shutil.which("chromium") is None else []
-    unknown = set(wanted) - {LANDING, EPISODE, *RUN, VIEW, *FILM, *FROM_BENCHMARKS}
+    unknown = set(wanted) - {LANDING, EPISODE, REPORT, VIEW, *FILM, *FROM_BENCHMARKS}
     if missing or unknown:
         sys.exit(f"pictures: missing {', '.join(missing) or 'nothing'}; unknown {', '.join(unknown) or 'nothing'}")
     main(wanted)
