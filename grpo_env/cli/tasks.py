@@ -23,14 +23,19 @@ if TYPE_CHECKING:
     from grpo_env.check import CheckResult
     from grpo_env.taskfile.task import Task
 
-tasks_app = typer.Typer(help="List tasks, show one, or start a new one.", invoke_without_command=True)
+tasks_app = typer.Typer(help="List, show, write, check, attack and play tasks.", invoke_without_command=True)
 
 
 @tasks_app.callback()
 def tasks(context: typer.Context) -> None:
+    """Work with tasks; without a command, list them."""
+    if context.invoked_subcommand is None:
+        list_tasks()
+
+
+@tasks_app.command("list")
+def list_tasks() -> None:
     """List the tasks that are available by name."""
-    if context.invoked_subcommand is not None:
-        return
     from rich.table import Table
 
     from grpo_env.taskfile.mixture import MixtureSpec

@@ -165,7 +165,7 @@ def _signs(text: str) -> tuple[int, str, int]:
 
 
 def _multiplied(value: Fraction, text: str, at: int, is_money: bool) -> tuple[Fraction, int]:
-    """A value with the words that follow it: ``and a half``, ``million``, ``dozen``."""
+    """A value with the words that follow it: ``and a half``, ``million``."""
     if match := _AND_A_HALF.match(text, at):
         return value + Fraction(1, _PARTS[match[1]]), match.end()
     match = _MAGNITUDE.match(text, at) or (_MAGNITUDE_OF_MONEY if is_money else _MAGNITUDE_OF_CURRENCY).match(text, at)
