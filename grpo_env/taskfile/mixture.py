@@ -21,18 +21,18 @@ class MemberSpec(Section):
     """A task and its weight."""
 
     use: str | dict[str, Any]
-    """The name of a task, its file (relative to this file's folder), or a whole task."""
+    """A task's name, file (relative to this one), or a whole task."""
     weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
-    """Its fraction of the prompts, up to a common factor."""
+    """Its share of the prompts."""
 
 
 class MixtureSpec(Section):
-    """A whole mixture file."""
+    """A mixture file."""
 
     version: Literal[1]
-    """The version of this format."""
+    """Of this format."""
     task: str = Field(pattern=NAME)
-    """The mixture's name."""
+    """Its name."""
     description: str = ""
     """One line for the list of tasks."""
     mixture: list[MemberSpec] = Field(min_length=1)

@@ -19,45 +19,38 @@ class Section(BaseModel):
 
 
 class DatasetSpec(Section):
-    """Where examples come from: a hub id or local file (``path``), or a ``generator``."""
+    """Where examples come from: ``path`` or ``generator``."""
 
     path: str | None = None
-    """A ``.jsonl``, ``.json``, ``.csv``, ``.tsv`` or ``.parquet`` file, also ``.gz``, ``.zst`` or in a ``.zip``;
-    several by a pattern (``shards/*.parquet``); a folder that ``save_to_disk`` wrote, or that is laid out as on the
-    hub; or a hub id. Local paths are relative to the task file, and ``{split}`` in them is replaced by the source's
-    name of the split."""
+    """A ``.jsonl``, ``.json``, ``.csv``, ``.tsv`` or ``.parquet`` file, also compressed; a pattern of several; a folder
+    of ``save_to_disk`` or laid out as on the hub; or a hub id. Relative to the task file; ``{split}`` is the name of
+    the split."""
     name: str | None = None
-    """The configuration of a dataset on the hub, or in a folder laid out as there."""
+    """Configuration on the hub."""
     revision: str | None = None
-    """The commit, tag or branch of a hub dataset."""
+    """Commit, tag or branch on the hub."""
     data_files: str | list[str] | dict[str, str | list[str]] | None = None
-    """Files or patterns in the hub dataset or folder, in place of all: of the split ``train``, or by the source's name
-    of each split (``{train: data/a.parquet, test: data/b.parquet}``)."""
+    """Files or patterns on the hub in place of all: of ``train``, or by the name of each split."""
     streaming: bool = False
-    """Read the rows of a hub dataset as they arrive, up to ``limit``, without downloading all of it first."""
+    """Read rows from the hub as they arrive, up to ``limit``."""
     generator: str | None = None
-    """``FILE.py:function``, relative to the task file, or ``module:function``, that yields rows, instead of ``path``;
-    called with split, size, seed and ``arguments``."""
+    """``FILE.py:function`` that yields rows; called with split, size, seed and ``arguments``."""
     arguments: dict[str, Any] = {}
     """Further arguments of the generator."""
     split: dict[Split, str | float] = {"train": "train", "eval": "eval"}
-    """The source's names of ``train`` and ``eval``; or, for local files without splits, fractions (``{train: 0.9,
-    eval: 0.1}``). A row's split is chosen by a hash of its content, so it stays the same when the file grows or is
-    shuffled."""
+    """The source's names of the splits, or fractions (``{train: 0.9, eval: 0.1}``) by a hash of a row's content."""
     limit: dict[Split, Annotated[int, Field(ge=0)]] = {}
-    """The maximum number of rows of each split that are used: rows that ``filter`` or ``bad_gold`` leave out are not
-    counted. For a generator, the number to generate."""
+    """Most rows of each split, after ``filter`` and ``bad_gold``; of a generator, how many."""
     seed: int = 0
-    """The seed that is passed to the generator."""
+    """Of the generator."""
     id: str | None = None
-    """Template of an example's id; by default ``split/number``."""
+    """Template of an example's id; null: ``split/number``."""
     answer: str | None = None
     """Template of the gold answer."""
     filter: str | None = None
-    """Template that says whether a row is kept: ``true`` or ``1``, or ``false``, ``0``, ``none`` or nothing, in any
-    case (``{{ level == 5 }}``)."""
+    """Template that says whether a row is kept (``{{ level == 5 }}``)."""
     bad_gold: Literal["error", "skip"] = "error"
-    """Whether to stop at the first gold answer that cannot be parsed, or to skip such rows."""
+    """Stop at a gold answer that cannot be parsed, or skip such rows."""
 
     @model_validator(mode="after")
     def _one_source(self) -> DatasetSpec:
@@ -92,24 +85,20 @@ TEMPLATE_ARGUMENTS = frozenset(
 
 
 class PromptSpec(Section):
-    """Jinja2 templates over the row's columns: a chat (``user``, with ``system`` and ``shots``) or plain ``text``.
-
-    Or the rows hold chats themselves, in a column that ``messages`` names.
-    """
+    """Templates of the row: a chat (``user``, with ``system`` and ``shots``), a column of chats, or plain ``text``."""
 
     system: str | None = None
     """The system message."""
     shots: tuple[Shot, ...] = ()
     """Worked examples before the question."""
     user: str | None = None
-    """The question, as a message that goes through the model's chat template."""
+    """The question, in a chat."""
     text: str | None = None
-    """The prompt as plain text, given to the model verbatim, instead of a chat."""
+    """A prompt that the model gets verbatim, without a chat template."""
     messages: str | None = None
-    """The column with the chat: a list of messages with ``role`` and ``content``, the last of the user. ``system`` and
-    ``shots`` come before them; a chat that begins with a system message of its own keeps it instead of ``system``."""
+    """The column with the chat, whose last message is the user's; its own system message replaces ``system``."""
     chat_template_kwargs: dict[str, Any] = {}
-    """Variables for the model's chat template, such as ``{enable_thinking: false}`` for Qwen3."""
+    """Variables of the chat template, such as ``{enable_thinking: false}``."""
 
     @model_validator(mode="after")
     def _one_form(self) -> PromptSpec:
@@ -130,42 +119,40 @@ MAX_TURNS = 500
 
 
 class EnvironmentSpec(Section):
-    """An environment of several turns: a class whose public methods are the tools that the model may call."""
+    """Several turns: a class whose public methods are the model's tools."""
 
     use: str
-    """``FILE.py:Class``, relative to the task file, or ``module:Class``: TRL's environment class, which has
-    ``reset(**row)`` and, beside the tools, may have ``get_reward()``; and here also ``reply(text)``."""
+    """``FILE.py:Class`` or ``module:Class`` with ``reset(**row)`` and tools, as in TRL; may have ``get_reward()`` and
+    ``reply(text)``."""
     gold: str | None = None
-    """``FILE.py:function`` or ``module:function``, which takes a row and returns the turns that solve it: texts, or
-    lists of tool calls ``{"name": ..., "arguments": {...}}``. Only ``check`` and ``audit`` use it."""
+    """``FILE.py:function`` of a row: the turns that solve it, for ``check`` and ``audit``."""
     max_turns: int = Field(8, ge=1, le=MAX_TURNS)
-    """The most turns of the model in one episode, which then ends with ``finish`` ``turns``."""
+    """Most turns of the model in an episode."""
     tool_timeout: Annotated[FiniteFloat, Field(gt=0, le=3600)] = 10.0
-    """Seconds by the clock for one call of the environment; one that takes longer is ended with its process."""
+    """Seconds for one call, after which its process is ended."""
     max_result_chars: int = Field(4000, ge=1, le=1_000_000)
-    """Longer results of tools, and replies, are cut to so many characters."""
+    """Longer results and replies are cut."""
     history: Literal["append", "fork"] | None = None
-    """What training does where the model's chat template rewrites earlier turns (drops their reasoning, say): null
-    stops before the run, ``append`` continues with the tokens as they were sampled, ``fork`` samples each turn on the
-    conversation as the template writes it, and trains it in that context."""
+    """Where the chat template rewrites earlier turns: ``append`` trains on tokens as sampled, ``fork`` each turn in its
+    own context; null: stop before the run."""
 
 
 class LinearSpec(Section):
-    """A weight that changes from one value to another over the first ``steps`` training steps, then stays constant."""
+    """A weight that moves, then stays."""
 
     start: FiniteFloat = Field(alias="from")
-    """The weight at the first step."""
+    """At the first step."""
     end: FiniteFloat = Field(alias="to")
-    """The weight from ``steps`` on."""
+    """From ``steps`` on."""
     steps: int = Field(gt=0)
-    """The number of training steps from the first to the last value."""
+    """Training steps between them."""
 
 
 class ScheduleSpec(Section):
-    """A weight that changes during training: exactly one of these."""
+    """Exactly one of these."""
 
     linear: LinearSpec | None = None
-    """Linear: ``{from: 0.5, to: 0.0, steps: 200}``."""
+    """``{from: 0.5, to: 0.0, steps: 200}``."""
     cosine: LinearSpec | None = None
     """The same along half a cosine."""
 
@@ -183,12 +170,12 @@ RowTemplate = Annotated[str, Field(pattern=r"\{[{%]")]
 
 
 class ValuesSpec(Section):
-    """What the values 0 and 1 of a verifier are worth, such as 1 and -1 (DAPO, arXiv:2503.14476, equation 7)."""
+    """For rewards such as 1 and -1 (DAPO, equation 7)."""
 
     right: FiniteFloat = 1.0
-    """What the value 1 becomes."""
+    """In place of 1."""
     wrong: FiniteFloat = 0.0
-    """What the value 0 becomes, less than ``right``."""
+    """In place of 0; less than ``right``."""
 
     @model_validator(mode="after")
     def _right_is_more(self) -> ValuesSpec:
@@ -198,84 +185,78 @@ class ValuesSpec(Section):
 
 
 class VerifierSpec(BaseModel):
-    """One entry of ``verifiers``, a part of the reward. All other keys are options of the verifier itself."""
+    """A part of the reward. Other keys are options of the verifier."""
 
     model_config = ConfigDict(extra="allow", frozen=True, use_attribute_docstrings=True)
 
     use: str | None = None
-    """The verifier's name; by default the name of the entry."""
+    """The verifier's name; null: that of the entry."""
     weight: FiniteFloat | ScheduleSpec | RowTemplate = 1.0
-    """The part's weight in the reward, 0 to only report it. Or a template of the row: ``"{{ points }}"``."""
+    """In the reward; 0: only reported. Or a template of the row."""
     process: FiniteFloat | ScheduleSpec | None = None
-    """The weight of its steps in process supervision, where a value without steps is a last step; null: ``weight``."""
+    """Weight of its steps in process supervision; null: ``weight``."""
     on: Literal["last", "each", "state"] = "last"
-    """What is judged in an episode of several turns: the ``last`` turn; ``each`` turn by itself, with one step score
-    per turn and their mean as the value; or the environment's ``state`` (as JSON) after each turn, where the step
-    score of a turn is what the state's value rose by and the value is that of the last state."""
+    """In an episode: the ``last`` turn; ``each`` turn, with their mean as the value; or the environment's ``state``
+    after each, where a turn's step score is what the value rose by."""
     when: str | None = None
-    """The name of another part: this one only counts if that one is above 0. Or a template of the row that is true
-    where the part counts at all: ``"{{ kind == 'math' }}"``."""
+    """A part that must be above 0, or a template that must be true, for this one to count."""
     values: ValuesSpec | None = None
-    """What a verdict is worth: ``{right: 1, wrong: -1}`` makes -1 of 0 and leaves 1, in the value and in each step
-    score; what lies between lies as far between these. The metric cannot have it."""
+    """What a verdict is worth (``{right: 1, wrong: -1}``), in value and steps; not of the metric."""
     clip: tuple[float, float] | None = None
-    """Bounds ``[low, high]`` of the part's value."""
+    """Bounds ``[low, high]`` of the value."""
     statuses: dict[str, FiniteFloat] = {}
-    """Values for statuses that are the completion's fault, such as ``{no_answer: -0.5}`` instead of 0 or ``wrong``. In
-    a composite they are set for the parts; only ``first_of``, ``appeal`` and ``each_step`` have statuses of their
-    own."""
+    """Values of statuses that are the completion's fault (``{no_answer: -0.5}``)."""
     deadline: Seconds | None = None
-    """Seconds by the clock for one completion, after which its value is 0 with status ``timeout``; by default 120, or
-    more for verifiers with longer limits of their own. Of a composite: for its parts together."""
+    """Seconds for one completion, then 0 with status ``timeout``; null: 120, or the verifier's own."""
     of: dict[str, VerifierSpec] | None = None
-    """The parts of a composite (``any_of``, ``all_of``, ``first_of``, ``appeal``, ``weighted_sum``, ``clip``)."""
+    """The parts of a composite."""
 
 
 class CaseSpec(BaseModel):
-    """A completion with the values it must get; any other key is the name of a part (or ``total``)."""
+    """A completion and its values: any other key is a part's name, or ``total``."""
 
     model_config = ConfigDict(extra="allow", frozen=True, use_attribute_docstrings=True)
 
     completion: str
-    """The text to score."""
+    """The text."""
     answer: str | None = None
     """The gold answer."""
     info: dict[str, Any] = {}
-    """Columns of the row, for verifiers that need them."""
+    """Columns of the row."""
     why: str = ""
-    """The reason, printed if the case fails."""
+    """Printed if the case fails."""
 
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
 
 
 class TaskSpec(Section):
-    """A whole task file."""
+    """A task file."""
 
     version: Literal[1]
-    """The version of this format."""
+    """Of this format."""
     task: str = Field(pattern=NAME)
-    """The task's name."""
+    """Its name."""
     description: str = ""
     """One line for the list of tasks."""
     dataset: DatasetSpec
-    """Where the problems come from."""
+    """The problems."""
     format: Format = Format()
-    """The output format, for the prompt, answer extraction and format verifiers."""
+    """The output format."""
     prompt: PromptSpec
-    """How a problem is presented to the model."""
+    """What the model is asked."""
     environment: EnvironmentSpec | None = None
-    """The environment, for a task of several turns."""
+    """Of a task of several turns."""
     verifiers: dict[str, VerifierSpec] = Field(min_length=1)
-    """The parts of the reward, by name."""
+    """The parts of the reward."""
     deadline: Seconds | None = None
-    """Seconds by the clock for all parts of the reward of one completion together; by default only theirs count."""
+    """Seconds for all parts of one completion; null: only theirs count."""
     metric: str
-    """The name of the part that evaluation reports. It is not the reward."""
+    """The part that evaluation reports. It is not the reward."""
     partial_credit: bool = False
-    """Whether the metric is meant to give wrong answers part of the credit, as ``check`` and ``audit`` then expect."""
+    """Whether the metric may give wrong answers part of the credit."""
     cases: tuple[CaseSpec, ...] = ()
-    """Completions with the values that they must get, for ``grpo_env check``."""
+    """Completions with their values, for ``check``."""
     train: dict[str, Any] = {}
     """Recommended training settings."""
 

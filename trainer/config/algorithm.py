@@ -27,18 +27,16 @@ class AdvantageConfig(Settings):
     """How rewards become advantages."""
 
     function: str | None = None
-    """A function of your own that computes the advantages: ``FILE.py:function`` or ``module:function``; null: by the
-    settings below."""
+    """A function of your own for the advantages, ``FILE.py:function``; null: by the settings below."""
     scale: Scale = "group"
-    """Divide advantages by the standard deviation of the group, or not at all (Dr. GRPO)."""
+    """Divide by the standard deviation of the group, or not (Dr. GRPO)."""
     std: Std = "sample"
-    """Standard deviation over n - 1 (``sample``) or n (``population``)."""
+    """Over n - 1 (``sample``) or n (``population``)."""
     step_credit: StepCredit | None = None
-    """How a token combines the normalized rewards of the steps that end on or after it: sum or mean; or the raw
-    rewards still to come, less those of the group's other completions at the same step (``return``). null: ``return``
-    for episodes of an environment, whose steps are turns, and ``sum`` for steps within one text."""
+    """What a token gets of the steps that end on or after it: ``sum`` or ``mean`` of normalized rewards, or the raw
+    ``return``; null: ``return`` for turns, else ``sum``."""
     truncated: Literal["keep", "mask"] = "keep"
-    """Truncated completions: learn from them, or mask them in the loss only."""
+    """Learn from truncated completions, or mask them in the loss."""
 
     @cached_property
     def own_function(self) -> Callable[..., Any] | None:
@@ -47,22 +45,20 @@ class AdvantageConfig(Settings):
 
 
 class LossConfig(Settings):
-    """The policy loss; see ``losses.py`` for the equations."""
+    """The policy loss."""
 
     aggregation: Aggregation = "token"
-    """Mean over all tokens, mean of each completion's mean, or sum divided by completions x ``max_new_tokens``."""
+    """Mean over all tokens, over completions' means, or the sum over completions x ``max_new_tokens``."""
     function: str | None = None
-    """A function of your own that computes the loss per token, in place of the clipped ratio: ``FILE.py:function`` or
-    ``module:function``."""
+    """A function of your own for the loss per token, ``FILE.py:function``; null: the clipped ratio."""
     importance_level: ImportanceLevel = "token"
-    """Importance ratio of each token, or the geometric mean over its completion (GSPO)."""
+    """Ratio of each token, or the geometric mean over its completion (GSPO)."""
     clip_low: float = Field(default=0.2, ge=0, le=1)
-    """The ratio is clipped below at 1 - ``clip_low``."""
+    """The ratio is at least 1 - ``clip_low``."""
     clip_high: float = Field(default=0.28, ge=0)
-    """The ratio is clipped above at 1 + ``clip_high``."""
+    """The ratio is at most 1 + ``clip_high``."""
     tis_cap: float | None = Field(default=None, gt=1)
-    """Truncated importance sampling: weight tokens by trainer over sampler probability, at most this; null: off.
-    2 unless ``sampling.engine`` is ``own``."""
+    """Truncated importance sampling: most weight of a token; null: off. 2 under vLLM."""
     entropy_coef: float = 0.0
     """Weight of an entropy bonus."""
 
@@ -82,12 +78,11 @@ class KLConfig(Settings):
     """The KL penalty to the reference model."""
 
     coef: float = Field(default=0.0, ge=0)
-    """Weight of the penalty; at 0 no reference model is kept."""
+    """Weight; at 0 no reference model is kept."""
     bias_correction: bool = False
-    """Multiply the penalty by the token's importance ratio, so that its gradient is that of the divergence, in further
-    updates on the samples too."""
+    """Multiply the penalty by the token's importance ratio."""
     reference_sync_every: int = Field(default=0, ge=0)
-    """Replace the reference model with the current model every so many steps (iterative GRPO); 0: never."""
+    """Update the reference every so many steps; 0: never."""
 
     @model_validator(mode="after")
     def _sync_needs_reference(self) -> Self:
@@ -100,24 +95,23 @@ class OptimizerConfig(Settings):
     """AdamW and its learning rate schedule."""
 
     name: Literal["adamw", "adamw_8bit", "paged_adamw_8bit"] = "adamw"
-    """``adamw_8bit``: 8-bit moments; ``paged_adamw_8bit``: these in memory that CUDA moves to the CPU when the GPU is
-    full."""
+    """With moments of 32 bits, of 8, or of 8 that CUDA moves to the CPU when the GPU is full."""
     learning_rate: float = Field(default=1e-6, gt=0)
-    """Peak learning rate."""
+    """Its peak."""
     warmup_steps: float = Field(default=3.0, ge=0)
-    """Steps of linear warmup; below 1, the fraction of ``steps``, rounded up (as in transformers 5)."""
+    """Steps of linear warmup; below 1, a fraction of ``steps``, rounded up."""
     lr_schedule: Literal["cosine", "constant"] = "cosine"
-    """After the warmup: cosine decay to a tenth of ``learning_rate``, or constant."""
+    """After the warmup: cosine to a tenth, or constant."""
     beta2: float = Field(default=0.95, ge=0, le=0.999999)
-    """Decay rate of the second moment; that of the first is ``BETA1``, 0.9."""
+    """Decay of the second moment; that of the first is 0.9."""
     weight_decay: float = Field(default=0.0, ge=0)
-    """Decoupled weight decay, of all trained weights: norms and biases too."""
+    """Decoupled, of all trained weights."""
     max_grad_norm: float = Field(default=1.0, gt=0)
     """Gradients are clipped to this norm."""
     mini_batches: int = Field(default=1, ge=1)
-    """Divide the groups of a step into so many mini-batches, with an update on each."""
+    """Parts of a step's groups, with an update on each."""
     updates_per_step: int = Field(default=1, ge=1)
-    """Updates on each of them (mu in the paper)."""
+    """Updates on each of them (mu)."""
 
     @model_validator(mode="after")
     def _whole_steps(self) -> Self:

@@ -8,24 +8,24 @@ from .settings import Settings
 
 
 class EvalConfig(Settings):
-    """Evaluation on held-out examples during training. The last model is always evaluated."""
+    """Evaluation on held-out examples. The last model is always evaluated."""
 
     every: int = Field(default=25, ge=0)
-    """Evaluate every so many steps; 0: only before and after training."""
+    """Every so many steps; 0: only before and after."""
     at_start: bool = True
-    """Evaluate before training too, to see what it changes."""
+    """Also before training."""
     examples: int = Field(default=200, ge=1)
-    """Held-out examples per evaluation."""
+    """Held-out examples."""
     samples: int = Field(default=1, ge=0)
-    """Sampled completions per held-out example, in addition to the greedy one; 0: none."""
+    """Sampled completions of each, beside the greedy one."""
 
 
 class CheckpointConfig(Settings):
-    """What the run folder keeps. The last step is always saved."""
+    """The last step is always saved."""
 
     every: int = Field(default=50, ge=0)
-    """Save every so many steps; 0: only at the end."""
+    """Every so many steps; 0: only at the end."""
     keep: int = Field(default=2, ge=1)
-    """Number of checkpoints to keep."""
+    """Checkpoints to keep."""
     best: bool = False
-    """Also keep the model with the best greedy accuracy of the evaluations after step 0, in ``best-step-N``."""
+    """Also keep the model with the best greedy accuracy after step 0, in ``best-step-N``."""

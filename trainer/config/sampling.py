@@ -20,30 +20,28 @@ def engine_here(device: str) -> str:
 
 
 class SamplingConfig(Settings):
-    """How completions are sampled. There is no top-p or top-k: samples come from the policy itself."""
+    """How completions are sampled: from the policy itself, without top-p and top-k."""
 
     max_new_tokens: int = Field(default=256, ge=1)
-    """Maximum completion length in tokens; longer completions are truncated. In an episode of several turns it bounds
-    the sampled tokens of all turns together."""
+    """Most tokens of a completion, in an episode of all turns together."""
     max_prompt_tokens: int | None = Field(default=None, ge=1)
-    """Maximum prompt length in tokens; null: what the model's positions leave beside ``max_new_tokens``."""
+    """Most tokens of a prompt; null: what the model's positions leave beside ``max_new_tokens``."""
     overlong_prompts: Literal["error", "drop"] = "error"
-    """Longer prompts: stop before the run begins, or leave them out and report their number."""
+    """Longer prompts stop the run before it begins, or are left out and counted."""
     temperature: float = Field(default=1.0, gt=0)
-    """Temperature of sampling and of the log-probabilities in the loss."""
+    """Of sampling, and of the log-probabilities in the loss."""
     engine: Literal["auto", "own", "vllm"] = "auto"
-    """The library's own loop, or vLLM in this process or on servers (``url``). ``auto``: vLLM with ``url``, or on CUDA
-    where it is installed, else the library's own."""
+    """The library's own loop, or vLLM. ``auto``: vLLM with ``url``, or on CUDA where it is installed."""
     url: str | None = None
-    """Under ``vllm``: addresses of vLLM servers, separated by commas, which sample in place of this process."""
+    """vLLM servers, separated by commas; null: vLLM in this process."""
     weight_transfer: Literal["nccl", "ipc", "path"] | None = None
-    """How servers get new weights: NCCL, CUDA IPC, or a folder that both see; null: ``nccl`` on CUDA, else ``path``."""
+    """How servers get weights: NCCL, CUDA IPC, or a folder that both see; null: ``nccl`` on CUDA, else ``path``."""
     environments: int = Field(default=64, ge=1)
-    """Tasks with an environment: the most episodes at once, each of which has a process for its environment."""
+    """Most episodes at once; each has a process for its environment."""
     off_policy_steps: int = Field(default=0, ge=0, le=1)
-    """1: sample each step while the one before is learned from, so from weights one step older; needs ``url``."""
+    """1: sample a step while the one before is learned from; needs ``url``."""
     gpu_memory_fraction: float = Field(default=0.3, gt=0, le=1)
-    """Under ``vllm`` without ``url``: fraction of the GPU's memory for its weights and cache while it samples."""
+    """Fraction of the GPU for vLLM in this process while it samples."""
 
     @model_validator(mode="after")
     def _servers_are_of_vllm(self) -> Self:
@@ -66,19 +64,19 @@ class SamplingConfig(Settings):
 
 
 class DynamicSamplingConfig(Settings):
-    """Replace groups without a gradient (Yu et al. 2025, DAPO)."""
+    """Replace groups without a gradient (DAPO)."""
 
     part: str | None = None
-    """Replace groups whose completions all have the same value of this part of the reward; null: off."""
+    """Replace groups whose completions all have the same value of this part; null: off."""
 
 
 class CurriculumConfig(Settings):
     """Easy training examples first."""
 
     steps: int = Field(default=0, ge=0)
-    """Steps until all examples are available; at the first step, the easiest fifth is. 0: all are, from the start."""
+    """Steps until all examples are drawn, at first the easiest fifth; 0: all from the start."""
     difficulty: str | None = None
-    """Column, path or template of a number, larger for harder; null: the data are in order."""
+    """Column, path or template of a number; null: the data are sorted."""
 
     @model_validator(mode="after")
     def _difficulty_needs_steps(self) -> Self:

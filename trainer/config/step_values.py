@@ -10,19 +10,19 @@ from .settings import Settings
 
 
 class StepValuesConfig(Settings):
-    """Supervise steps without step scores: by completions that are sampled again from the end of each step."""
+    """Supervise steps without step scores, by continuations from the end of each step."""
 
     rollouts: int = Field(default=0, ge=0)
-    """K: continuations from the end of each step, scored by the task's reward; 0: off."""
+    """K: continuations from the end of each step, scored by the reward; 0: off."""
     segments: Literal["line", "paragraph", "sentence", "marker", "separator"] = "line"
-    """Where a step ends, as for the verifier ``process_reward_model``. The steps of an episode are its turns."""
+    """Where a step ends; in an episode, always at a turn."""
     separator: str = ""
-    """The string between two steps, for ``segments: separator``."""
+    """The text between steps, for ``segments: separator``."""
     use: Literal["advantages", "rewards"] = "advantages"
     """``advantages``: the value after a step less that before it (VinePPO); ``rewards``: the value after a step is its
-    reward, for ``advantage.step_credit``."""
+    reward."""
     skip_uniform: bool = True
-    """Leave out groups of equal rewards, which then have no gradient: cheaper, but slightly biased."""
+    """Leave out groups of equal rewards: cheaper, slightly biased."""
 
     @model_validator(mode="after")
     def _separator_if_asked(self) -> Self:

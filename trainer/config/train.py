@@ -28,30 +28,29 @@ TIS_CAP = 2.0
 
 
 class TrainConfig(Settings):
-    """All settings of a training run. The defaults are those the literature supports as of 2026."""
+    """All settings of a training run."""
 
     model: str = "bundled"
-    """A folder or hub id of a causal language model for transformers, or a bundled one: ``bundled``, ``bundled-tools``,
+    """Folder or hub id of a causal language model, or a bundled one: ``bundled``, ``bundled-tools``,
     ``bundled-search``."""
     seed: int = Field(default=0, ge=0, le=2**31)
-    """Determines the order of the examples and every sample."""
+    """Of the order of the examples and of every sample."""
     steps: int = Field(default=100, ge=0)
-    """Training steps; each samples, scores and trains on ``prompts_per_step`` x ``group_size`` completions."""
+    """Steps, each of ``prompts_per_step`` x ``group_size`` completions."""
     epochs: float | None = Field(default=None, gt=0)
-    """Passes over the training examples, in place of ``steps``: as many steps as take so many prompts, rounded up.
-    Prompts that ``dynamic_sampling`` adds are not counted; the examples of a mixture are those of all its tasks."""
+    """In place of ``steps``: passes over the training examples, rounded up to steps."""
     prompts_per_step: int = Field(default=16, ge=1)
     """P: prompts per step, over all processes."""
     group_size: int = Field(default=8, ge=2)
-    """G: completions per prompt, compared with each other."""
+    """G: completions per prompt."""
     supervision: Literal["outcome", "process", "both"] = "outcome"
-    """Compute advantages from the reward of the whole completion, from those of its steps, or from both."""
+    """Advantages from the reward of the whole completion, of its steps, or both."""
     preset: Literal["grpo", "dr_grpo", "dapo", "gspo"] | None = None
-    """A named set of settings (see ``presets.py``); explicit settings take precedence."""
+    """The settings of a paper; explicit ones take precedence."""
     max_unscored_fraction: float = Field(default=0.1, ge=0, le=1)
-    """Stop the run when more than this fraction of a step's completions cannot be scored."""
+    """The run stops when more of a step's completions cannot be scored."""
     tracker: Literal["tensorboard", "wandb", "trackio"] | None = None
-    """Also send the metrics to this tracker; each needs its package: ``pip install 'grpo_env[tensorboard]'``."""
+    """Also send the metrics there; needs its package."""
 
     sampling: SamplingConfig = SamplingConfig()
     dynamic_sampling: DynamicSamplingConfig = DynamicSamplingConfig()
