@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from grpo_env.trainer.loop import train
     from grpo_env.verifiers.answers.extract import final_answer
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "BatchVerifier",

@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from grpo_env import __version__
-from grpo_env.errors import GrpoEnvError
+from grpo_env.errors import GrpoEnvError, UsageError
 from grpo_env.terminal import escape_controls
 
 from .calibrate import calibrate
@@ -28,18 +28,38 @@ from .view import view_app
 
 TASKS, COMPLETIONS, TRAINING, SERVE = "Tasks", "Completions", "Training", "Serve"
 FIRST = ("tasks", "verifiers")
+FORMER = {
+    "calibrate": "use grpo_env view calibrate",
+    "label-steps": "use grpo_env reward-model label-steps",
+    "play": "use grpo_env tasks play",
+    "plot": "use grpo_env view RUN, which draws the run's curves",
+    "report": "use grpo_env view report",
+    "settings": "use grpo_env train --settings",
+    "watch": "use grpo_env view RUN, also while the run goes on",
+    "serve --max-items": "it is always 4,096; leave it out",
+    "train --push": "use hf upload ORG/NAME RUN/model --private after the run",
+    "view --png": "the page has its charts as SVG; leave it out",
+}
+"""Commands, and their options, of 0.1.0 that 0.2.0 does not have, and what to write."""
 
 
-class InOrder(TyperGroup):
-    """Lists ``FIRST`` before the commands, as a user meets them; typer would list groups last."""
+class Commands(TyperGroup):
+    """Lists ``FIRST`` before the commands, as a user meets them, and says what became of the ``FORMER`` ones."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return sorted(super().list_commands(ctx), key=lambda name: name not in FIRST)
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        command, *rest = args
+        for name in (command, *(f"{command} {word.partition('=')[0]}" for word in rest)):
+            if name in FORMER:
+                raise UsageError(f"{name} is gone; {FORMER[name]}")
+        return super().resolve_command(ctx, args)
+
 
 app = typer.Typer(
     name="grpo_env",
-    cls=InOrder,
+    cls=Commands,
     help="Verifiers, tasks and a compact trainer for GRPO.",
     epilog="`check` and `audit` are short for `tasks check` and `tasks audit`. `reward-model` trains reward models.",
     no_args_is_help=True,

@@ -17,6 +17,12 @@ from .schema import VerifierSpec
 
 Model = TypeVar("Model", bound=BaseModel)
 
+FORMER = {
+    ("grpo_env.verifiers.accuracy", "kind"): {"code": "text", "json": "literal", "time": "text", "words": "text"},
+    ("grpo_env.verifiers.accuracy", "sources"): {"a_line": "phrase"},
+}
+"""What values of a verifier's options in 0.1.0 are called now."""
+
 
 def validate(model: type[Model], data: Mapping[str, Any], source: str) -> Model:
     """The mapping of a file as a ``model``. Raises ``UsageError`` naming ``source`` and the key path."""
@@ -63,6 +69,9 @@ def validated_options(
         if key == "parts":
             values[key] = value
             continue
+        for former, now in FORMER.get((cls.__module__, key), {}).items():
+            if former == value or (isinstance(value, list) and former in value):
+                raise UsageError(f"{source}: {'.'.join([*at, key])}: {former!r} is now {now!r}")
         try:
             values[key] = _adapter(cls, key).validate_python(value)
         except ValidationError as error:
