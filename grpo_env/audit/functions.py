@@ -44,8 +44,12 @@ LAYOUTS: Mapping[str, Layout] = {
     r"<think> and \boxed{...}": Layout((r"\boxed{", "}"), LINES),
     r"<answer>\boxed{...}</answer>": Layout((r"<answer>\boxed{", "}</answer>"), TIGHT),
     "<think>, then the answer": Layout(("", ""), LINES),
+    "<think>, a space and <answer>": Layout(("<answer>", "</answer>"), ("<think>", "</think> ")),
+    "</think> and <answer>": Layout(("<answer>", "</answer>"), ("", "</think>\n")),
+    "<SOLUTION>": Layout(("<SOLUTION>", "</SOLUTION>"), ("<start_working_out>", "<end_working_out>")),
 }
-"""The formats that tutorials and trainers ask for, simple ones first."""
+"""The formats that tutorials and trainers ask for, simple ones first. The last three are understand-r1-zero's,
+nano-aha-moment's, whose prompt ends in ``<think>``, and that of unsloth's notebooks."""
 
 _INSIDE = (r"####\s*(.+)", r"\\boxed\{(.*)\}", r"<answer>\s*(.*?)\s*</answer>", r"```(?:python)?\n(.*?)\n?```")
 

@@ -16,6 +16,7 @@ from grpo_env.taskfile.dataset import SplitRows
 from grpo_env.taskfile.doubtful_golds import doubtful, undecided_dates
 from grpo_env.taskfile.schema import CaseSpec, Split
 from grpo_env.taskfile.task import Task
+from grpo_env.verifiers.sandbox.launch import SandboxError
 from grpo_env.workers.scoring_process import score_in_process
 
 from .data import columns, ids, lengths, overlap, repeated
@@ -27,6 +28,7 @@ from .gold_kinds import gold_kinds
 from .golds import check_golds
 from .left_out import left_out
 from .templates import constant_answer, constant_prompt, gold_in_prompt, other_tags
+from .test_strength import test_strength
 
 SHOWN = 5  # findings of a kind in the text; JSON has all
 
@@ -209,6 +211,11 @@ def _check_golds(task: Task, result: CheckResult, examples: Sequence[Example], u
     result.findings += [*gold_in_prompt(task, examples, golds), *left_out(task, examples, golds)]
     result.facts["gold"], findings = check_golds(task, examples, golds)
     result.findings += findings
+    try:
+        result.facts["tests"], findings = test_strength(task, examples, golds)
+        result.findings += findings
+    except SandboxError as problem:
+        result.not_run["tests"] = str(problem)
 
 
 def _with_rows(examples: Mapping[Split, Sequence[Example]]) -> dict[Split, list[Example]]:
