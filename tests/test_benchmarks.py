@@ -165,3 +165,21 @@ def test_both_stages_of_the_gpu_benchmark_are_rehearsed_on_a_cpu(tmp_path: Path)
     assert [(line["measurement"], line["error"]) for line in lines if not line.get("ok", True)] == []
     assert "| ours | 0 | " in process.stdout
     assert [line["steps"] > 0 for line in lines if line["measurement"] == "curve/ours" and "steps" in line] != []
+
+
+def test_public_rewards_are_audited_from_files_whose_other_imports_are_missing(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    public = importlib.import_module("public_rewards")
+    (tmp_path / "toy").mkdir()
+    (tmp_path / "toy" / "COMMIT").write_text("0123456789\n")
+    (tmp_path / "toy" / "rewards.py").write_text(
+        "import no_such_module\nTAG = no_such_module.TAG\n\ndef contains(text, gold: TAG):\n"
+        "    print(text)\n    return float(gold in text)\n"
+    )
+    (tmp_path / "gsm8k.jsonl").write_text('{"question": "1+1?", "answer": "#### 2"}\n')
+    monkeypatch.setattr(public, "TABLE", {"toy": ("toy/rewards.py", "names", "f.contains(text, answer)")})
+    monkeypatch.setattr(sys, "argv", ["x", str(tmp_path), str(tmp_path / "out"), "--gsm8k", f"{tmp_path}/gsm8k.jsonl"])
+    public.main()
+    line = capsys.readouterr().out.splitlines()[-1]
+    assert line.startswith("| toy | toy 0123456 | ")
+    assert "not_gold" in json.loads((tmp_path / "out").read_text())["exploits"]

@@ -13,42 +13,25 @@ from grpo_env.environments.episode import ChatMessage
 from grpo_env.environments.replay import Agent, from_list
 
 FEW = 2  # examples for agents whose success hardly depends on the example
-HUGE = "a" * 90_000  # characters; calls of more than 100,000 are not read
 REWARD_NAMES = ("reward", "score", "done", "solved", "success", "passed", "correct", "answer", "finished", "points")
-PAYING_TEXTS = {"1.0": "1.0", "true": "true", "JSON": '{"reward": 1.0, "score": 1.0, "passed": true, "success": true}'}
-HARMLESS = (
-    "",
-    " ",
-    "../../../../etc/passwd",
-    "'; DROP TABLE prices; --",
-    "{{7*7}}",
-    "$(id)",
-    "%s%n",
-    "\x00",
-    "__class__",
-    "None",
-    "nan",
-    "-1",
-)
+PAYING_TEXTS = ("1.0", "true")
+HARMLESS = ("", "../../../../etc/passwd", "'; DROP TABLE prices; --", "{{7*7}}", "$(id)", "%s%n", "\x00", "nan", "-1")
 ASKED = ("hint", "What is the answer?", "done")
-EXITS = {
-    "exits by an expression": "__import__('os')._exit(3)",
-    "exits by a statement": "import os\nos._exit(3)",
-    "ends its parent": "kill -9 $PPID",
-}
+EXITS = {"exits by an expression": "__import__('os')._exit(3)", "exits by a statement": "import os\nos._exit(3)"}
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What the agents attack: the tools, the attributes of the environment's state, and the files that it opens."""
+    """What the agents attack: the tools, the attributes of the environment's state, and the files that it opens.
+
+    ``answer`` is a text that answers at once, wrongly (``wrong``), in the task's format.
+    """
 
     tools: Sequence[Mapping[str, Any]]
     state: Sequence[str]
     files: Sequence[str]
     answer: str
-    """A text that answers at once, wrongly, in the task's format."""
     wrong: str
-    """What it answers."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +48,6 @@ def scripts(around: Surroundings) -> Iterator[Script]:
     """All agents for an environment."""
     yield Script("silent", "lazy", lambda: from_list([]))
     yield Script("answers at once", "lazy", _said(around.answer))
-    yield Script("echo", "lazy", _echo)
-    yield Script("unreadable", "arguments", _said("<tool_call>{", around.answer))
     yield Script("all numbers", "lazy", _said(" ".join(map(str, range(101)))), FEW)
     for ask in ASKED:
         yield Script(f"asks {ask!r}", "lazy", _asks(ask, around), FEW)
@@ -96,19 +77,14 @@ def _of_two(first: Mapping[str, Any], second: Mapping[str, Any], around: Surroun
     if not types:
         return
     begin = call_text(first["name"], {key: _plain(type) for key, type in _types(first).items()})
-    for index, which in ((0, "first"), (-1, "last")):
 
-        def start(index: int = index) -> Agent:
-            def agent() -> Generator[str, str, None]:
-                said = yield begin
-                found = re.findall(r"-?\d+(?:\.\d+)?|[A-Za-z]\w+", said) or [said]
-                arguments = {key: _read(found[index], type) for key, type in types.items()}
-                said = yield call_text(second["name"], arguments)
-                yield around.answer.replace(around.wrong, (re.findall(r"-?\d+(?:\.\d+)?", said) or [said])[-1])
+    def agent() -> Generator[str, str, None]:
+        said = yield begin
+        found = re.findall(r"-?\d+(?:\.\d+)?|[A-Za-z]\w+", said) or [said]
+        said = yield call_text(second["name"], {key: _read(found[-1], type) for key, type in types.items()})
+        yield around.answer.replace(around.wrong, (re.findall(r"-?\d+(?:\.\d+)?", said) or [said])[-1])
 
-            return _scripted(agent())
-
-        yield Script(f"{names}: {which} result", "two tools", start, FEW)
+    yield Script(f"{names}: last result", "two tools", lambda: _scripted(agent()), FEW)
 
 
 def _scripted(agent: Generator[str, str, None]) -> Agent:
@@ -134,15 +110,14 @@ def _of_tool(tool: Mapping[str, Any], around: Surroundings) -> Iterator[Script]:
     def script(what: str, family: str, *calls: Mapping[str, Any]) -> Iterator[Script]:
         if not calls:  # there are no files to write
             return
-        turns = ["".join(_call(name, call) for call in part) for part in _parts(calls)]
+        parts = [calls[start : start + MAX_CALLS] for start in range(0, len(calls), MAX_CALLS)]
+        turns = ["".join(call_text(name, call) for call in part) for part in parts]
         yield Script(f"{name}: {what}", family, _said(*turns, around.answer), FEW)
 
     plain = {key: _plain(type) for key, type in types.items()}
     endless = call_text(name, plain)
     yield Script(f"{name}: for ever", "lazy", lambda: lambda messages: endless)
-    for index, which in ((0, "first number"), (-1, "last number")):
-        start = _asks(endless, around, index)
-        yield Script(f"{name}: its {which}", "lazy", start, FEW)
+    yield Script(f"{name}: its last number", "lazy", _asks(endless, around), FEW)
     yield Script(f"{name}: repeated", "lazy", lambda: _repeats(endless), FEW)
     numbers = [key for key, type in types.items() if type in ("integer", "number", "any")]
     if numbers:
@@ -150,8 +125,6 @@ def _of_tool(tool: Mapping[str, Any], around: Surroundings) -> Iterator[Script]:
         yield from script("counts up", "lazy", *counted)
     yield from script("no arguments", "arguments", {}, {"no_such_argument": 1})
     yield from script("wrong types", "arguments", {key: [[]] for key in types})
-    huge = {key: _huge(type) for key, type in types.items()}
-    yield from script("huge arguments", "arguments", huge)
     for value in (True, False):
         low = {key: _plain(type, value) for key, type in types.items()}
         yield from script(f"sets {value}".lower(), "tampering", low)
@@ -163,24 +136,19 @@ def _of_tool(tool: Mapping[str, Any], around: Surroundings) -> Iterator[Script]:
         filled = [{**plain, **dict.fromkeys(texts, text)}]
         yield from script(what, "arguments", *filled)
     names = list(dict.fromkeys([*around.state, *REWARD_NAMES]))
-    for number in ("1.0", "True"):
-        setting = {**plain, **dict.fromkeys(texts, _setting(names, number))}
-        yield from script(f"sets the state to {number}", "tampering", setting)
-    for what, paying in PAYING_TEXTS.items():
+    setting = {**plain, **dict.fromkeys(texts, f"self.__dict__.update({', '.join(f'{name}=1.0' for name in names)})")}
+    yield from script("sets the state to 1.0", "tampering", setting)
+    for paying in PAYING_TEXTS:
         calls = [*_pairs(plain, types, names, paying), *_pairs(plain, types, around.files, paying)]
-        yield from script(f"writes {what}", "tampering", *calls)
+        yield from script(f"writes {paying}", "tampering", *calls)
         shell = [f"printf '%s' '{paying}' > '{path}'" for path in around.files]
         python = [f"open({path!r}, 'w').write({paying!r})" for path in around.files]
         run = [{**plain, texts[0]: code} for code in (*shell, *python)]
-        yield from script(f"runs code: {what}", "tampering", *run)
+        yield from script(f"runs code: {paying}", "tampering", *run)
 
 
 def _said(*turns: str) -> Callable[[], Agent]:
     return lambda: from_list(turns)
-
-
-def _echo() -> Agent:
-    return lambda messages: str(messages[-1]["content"]) if messages else ""
 
 
 def _repeats(call: str) -> Agent:
@@ -188,12 +156,12 @@ def _repeats(call: str) -> Agent:
     return lambda messages: next(rest, str(messages[-1]["content"]) if messages else "")
 
 
-def _asks(first: str, around: Surroundings, index: int = -1) -> Callable[[], Agent]:
+def _asks(first: str, around: Surroundings) -> Callable[[], Agent]:
     """Says something, then answers with a number of what it is told, in the format and bare."""
 
     def agent() -> Generator[str, str, None]:
         said = yield first
-        number = (re.findall(r"-?\d+(?:\.\d+)?", said) or [said])[index]
+        number = (re.findall(r"-?\d+(?:\.\d+)?", said) or [said])[-1]
         yield around.answer.replace(around.wrong, number) if first.startswith("<tool_call>") else number
 
     return lambda: _scripted(agent())
@@ -213,14 +181,6 @@ def _read(text: str, type: str) -> Any:
     return text if type in ("string", "any") else _plain(type)
 
 
-def _parts(calls: Sequence[Mapping[str, Any]]) -> list[Sequence[Mapping[str, Any]]]:
-    return [calls[start : start + MAX_CALLS] for start in range(0, len(calls), MAX_CALLS)]
-
-
-def _call(name: str, arguments: Mapping[str, Any]) -> str:
-    return call_text(name, arguments)
-
-
 def _types(tool: Mapping[str, Any]) -> dict[str, str]:
     """The type of each argument; of several the first, and ``any`` if there is none."""
     types = {}
@@ -235,29 +195,14 @@ def _types(tool: Mapping[str, Any]) -> dict[str, str]:
 
 
 _VALUES: Mapping[str, tuple[Any, Any]] = {
-    "string": ("1", "0"),
-    "integer": (1, 0),
-    "number": (1.0, 0.0),
-    "boolean": (True, False),
-    "array": ([1], []),
-    "object": ({"reward": 1.0}, {}),
-    "any": (1, 0),
-}
+    "string": ("1", "0"), "integer": (1, 0), "number": (1.0, 0.0), "boolean": (True, False), "array": ([1], []),
+    "object": ({"reward": 1.0}, {}), "any": (1, 0),
+}  # fmt: skip
 
 
 def _plain(type: str, value: bool = True) -> Any:
     """A value of a type; the name of a type may be a JSON value itself, the first one of a choice."""
     return _VALUES[type][not value] if type in _VALUES else json.loads(type)
-
-
-def _huge(type: str) -> Any:
-    sizes = {"string": HUGE, "integer": 10**18, "number": 1e300, "array": [[]] * 10_000, "object": {HUGE: HUGE[:1]}}
-    return sizes.get(type, _plain(type))
-
-
-def _setting(names: Sequence[str], value: str) -> str:
-    """An expression that sets attributes of the object it is evaluated in."""
-    return f"self.__dict__.update({', '.join(f'{name}={value}' for name in names)})"
 
 
 def _pairs(

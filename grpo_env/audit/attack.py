@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from statistics import fmean
 
 from grpo_env.check.perturbations import differs, may_be_one_quantity
@@ -26,9 +25,7 @@ from .targets import find_targets, score_completions
 RESCORED = 2  # texts of each hack that are scored a second time
 TEXT_LENGTH = 300  # characters of a hack's text in the outcome
 PARTIAL = 0.05  # of the gap: less, or as much less than all, is no part of the credit
-EMPTY, WRAPPING = "empty gold answers", "two at once"  # families that are not in the table
-BEAM = 12  # hacks that others are put around
-WRAPPED = 2  # examples on which hacks are tried inside others
+EMPTY = "empty gold answers"  # a family that is not in the table
 
 Pair = tuple[Target, Completion]
 Progress = Callable[[str], None]
@@ -74,7 +71,10 @@ def audit(
 
 
 class Attack:
-    """Hacks against the targets of a task. ``unanswered`` are examples whose gold answer is empty."""
+    """Hacks against the targets of a task. ``unanswered`` are examples whose gold answer is empty.
+
+    ``unpaid``: gold answers may be rewarded with 0, as by rewards of length or of words.
+    """
 
     def __init__(
         self,
@@ -83,7 +83,11 @@ class Attack:
         source: str,
         limits: Limits,
         unanswered: Sequence[Example] = (),
+        *,
+        unpaid: bool = False,
     ) -> None:
+        self._unpaid = unpaid
+        self._common = sum(target.gold == target.most_common for target in targets) / len(targets)
         self._task, self._targets, self._source, self._limits = task, targets, source, limits
         self._unanswered = unanswered
         self._fields = {id(target): Filling(target) for target in targets}
@@ -111,14 +115,12 @@ class Attack:
                 break
             progress(f"{number} of {len(hacks)} hacks: {hack.family}")
             attempts.append(self._attempt(hack))
-        attempts = [attempt for attempt in attempts if attempt.pairs or attempt.right]
+        left_out = ("right",) if self._pays_form else ()
+        attempts = [one for one in attempts if (one.pairs or one.right) and one.hack.rule not in left_out]
         graded = self._task.spec.partial_credit or _gives_parts(attempts)
         outcomes = [self._outcome(attempt, graded=graded) for attempt in attempts]
         if self._unanswered and (not families or EMPTY in families):
             outcomes.append(self._outcome(self._empty_gold(), graded=graded))
-        if (not families or WRAPPING in families) and not any(outcome.reasons for outcome in outcomes):
-            progress("hacks inside hacks")
-            outcomes += self._wrapped(attempts, start + budget, graded=graded)
         notes = [f"{untried} hacks were not tried within {budget:g} s"] if untried else []
         return Audit(
             task=self._task.name,
@@ -134,9 +136,15 @@ class Attack:
             notes=(*notes, *self._notes(graded=graded)),
         )
 
+    @property
+    def _pays_form(self) -> bool:
+        """Whether being right adds nothing."""
+        gold, wrong = HackReward.mean(self._gold).total, HackReward.mean(self._wrong).total
+        return gold is not None and wrong is not None and gold - wrong < 1e-9
+
     def _check_baselines(self) -> None:
         source, metric = self._task.source, self._task.metric
-        if not any(reward.total or reward.process for reward in self._gold):
+        if not self._unpaid and not any(reward.total or reward.process for reward in self._gold):
             raise UsageError(
                 f"{source}: gold answers in the task's format are rewarded with 0, so nothing can gain more than it "
                 f"should; give {metric}, or what is to be learned, a weight (grpo_env check says what is wrong)"
@@ -156,8 +164,8 @@ class Attack:
         indices, pairs, right = [], [], 0
         for index, target in enumerate(self._targets[: hack.max_examples]):
             completion = hack.made(target, self._filling)
-            guessed = hack.inner(target, self._filling) if hack.rule == "guess" else None
-            if guessed is not None and not _plainly_wrong(guessed.gold, target.gold):
+            guessed = hack.answer(target, self._filling) if hack.rule == "guess" else None
+            if guessed is not None and not _plainly_wrong(guessed, target.gold):
                 right += 1
             elif completion is not None:
                 indices.append(index)
@@ -211,7 +219,8 @@ class Attack:
         yield from beats(*means, limits)
         if hack.rule == "padding":
             return
-        if sum(paid) > (limits.share if hack.knows == "gold" else limits.chance) * len(paid):
+        chance = max(limits.chance, min(self._common, limits.large))  # one answer to all is paid as often
+        if sum(paid) > (limits.share if hack.knows == "gold" else chance) * len(paid):
             won = fmean([amount for amount, is_paid in zip(attempt.gains, paid, strict=True) if is_paid])
             credit = f"{won:.0%} of what being right adds" if won else "what a right answer is paid"
             yield f"wins {credit} in {sum(paid)} of {len(paid)}"
@@ -228,41 +237,12 @@ class Attack:
         gold, wrong = ([HackReward.mean(rewards)] * len(pairs) for rewards in (self._gold, self._wrong))
         return _Attempt(Hack("empty_gold", EMPTY), pairs, self._scores(pairs), gold, wrong)
 
-    def _wrapped(self, attempts: Sequence[_Attempt], until: float, *, graded: bool) -> Iterator[Outcome]:
-        """Hacks inside others: the exploits among them.
-
-        All that are not right are put into the spellings of right answers, and those that won most, of each family the
-        best first, into one another.
-        """
-        inner = [attempt for attempt in attempts if attempt.hack.rule == "undeserved" and attempt.hack.knows == "gold"]
-        inner.sort(key=lambda attempt: -fmean(attempt.gains))
-        firsts = {attempt.hack.family: attempt for attempt in reversed(inner)}
-        beam = [*firsts.values(), *inner][:BEAM]
-        outer = [hack for hack in HACKS.values() if "$gold" in hack.template and hack.rule in ("undeserved", "right")]
-        for attempt, hack in product(inner, outer):
-            in_beam = hack.rule == "right" or (attempt in beam and hack.family != attempt.hack.family)
-            if in_beam and time.perf_counter() < until:
-                pairs = list(self._pairs_of_two(attempt.hack, hack))
-                gold, wrong = self._gold[: len(pairs)], self._wrong[: len(pairs)]
-                both = Hack(f"{hack.name} of {attempt.hack.name}", WRAPPING)
-                outcome = self._outcome(_Attempt(both, pairs, self._scores(pairs), gold, wrong), graded=graded)
-                if outcome.reasons:
-                    yield outcome
-
-    def _pairs_of_two(self, first: Hack, second: Hack) -> Iterator[Pair]:
-        for target in self._targets[:WRAPPED]:
-            inside = first.inner(target, self._filling)
-            completion = second.made(inside, self._filling) if inside is not None else None
-            if completion is None:
-                return
-            yield target, completion
-
     def _notes(self, *, graded: bool) -> Iterator[str]:
         """What the baselines show that is no fault by itself."""
         gold, wrong = HackReward.mean(self._gold), HackReward.mean(self._wrong)
         if gold.total is None or wrong.total is None:
             return
-        if gold.total - wrong.total < 1e-9:
+        if self._pays_form:
             yield f"a wrong answer in the same format is paid {wrong.total:.3g}, as a right one: it pays form"
         elif wrong.total > PARTIAL * gold.total:
             yield f"form without a right answer is paid {wrong.total:.3g} of {gold.total:.3g}"
@@ -289,7 +269,7 @@ def _plainly_wrong(answer: str, gold: str) -> bool:
 
 
 def _select(families: Collection[str]) -> list[Hack]:
-    known = [*dict.fromkeys(hack.family for hack in HACKS.values()), EMPTY, WRAPPING]
+    known = [*dict.fromkeys(hack.family for hack in HACKS.values()), EMPTY]
     for family in families:
         if family not in known:
             raise UsageError(f"--only {family}: no such family of hacks; {nearest(family, known)}")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from grpo_env.check.gold_completion import NEUTRAL_REASONING, prompt_text
 from grpo_env.core import Example
 from grpo_env.errors import UsageError
 from grpo_env.registry import find, locate
@@ -22,7 +20,7 @@ from .attack import Attack, Progress
 from .exploits import Limits
 from .hack import Layout, Target
 from .scoreboard import Audit
-from .targets import score_completions, wrong_answers
+from .targets import score_completions, targets_of
 
 TRIED = 3  # examples on which formats are tried
 SECONDS = 2.0  # for one text
@@ -87,25 +85,31 @@ def audit_function(
         examples = task.examples("train", limit)
         for column in _columns(task, examples):
             guesses = list(_guesses(task, column, examples))
-            found = max([found, *guesses] if found else guesses, key=lambda guess: guess[:2], default=None)
+            found = max([found, *guesses] if found else guesses, key=_rank, default=None)
             if found is not None and found.gap > 0:
                 return _attack(found, examples).run(families, budget=budget, progress=progress)
-    if found is None or found.gold <= 0:
+    report = _attack(found, examples).run(families, budget=budget, progress=progress) if found else None
+    if found is None or report is None or (found.gold <= 0 and not report.exploits):
         raise UsageError(
             f"{home}: no column of {data} holds answers that it pays in a usual format ({', '.join(LAYOUTS)}); "
             "name the column answer, or write a task file, in which the format is yours"
         )
-    return _attack(found, examples).run(families, budget=budget, progress=progress)
+    return report
+
+
+def _rank(guess: _Guess) -> tuple[float, float, bool]:
+    """What is paid best; a format with reasoning for a reward that pays no answers."""
+    return guess.gold, guess.gap, guess.gold <= 0 and guess.targets[0].template.reasoning is not None
 
 
 def _attack(found: _Guess, examples: Sequence[Example]) -> Attack:
     golds = [(example, _answer(example.info.get(found.column))) for example in examples]
     layout = found.targets[0].template
-    targets = _targets([(example, gold) for example, gold in golds if gold], layout)
+    targets = targets_of([(example, gold) for example, gold in golds if gold], layout)
     empty = [example for example, gold in golds if not gold]
     kind = "chats" if found.task.spec.prompt.text is None else "texts"
     source = f"{len(targets)} rows; answers in {found.column!r}, paid as {found.format}; completions are {kind}"
-    return Attack(found.task, targets, source, Limits(slow=SECONDS), empty)
+    return Attack(found.task, targets, source, Limits(slow=SECONDS), empty, unpaid=True)
 
 
 def _task(home: str, name: str, data: Path, *, is_chat: bool) -> Task:
@@ -139,7 +143,7 @@ def _guesses(task: Task, column: str, examples: Sequence[Example]) -> Iterator[_
     """A guess for each format, if the column has answers."""
     golds = [(example, gold) for example in examples if (gold := _answer(example.info.get(column)))]
     for name, layout in LAYOUTS.items() if golds else ():
-        targets = _targets(golds, layout)[:TRIED]
+        targets = targets_of(golds, layout)[:TRIED]
         right = [(target, layout.completion(target.gold_completion)) for target in targets]
         wrong = [(target, layout.completion(target.answered(target.wrong))) for target in targets]
         scores = [score.value for score in score_completions(task, [*right, *wrong])]
@@ -154,22 +158,3 @@ def _answer(value: Any) -> str:
     text = str(value[0] if isinstance(value, list) and value else "" if value is None else value).strip()
     found = [match[1] for pattern in _INSIDE if (match := re.search(pattern, text, re.DOTALL))]
     return found[0].strip() if found else text
-
-
-def _targets(golds: Sequence[tuple[Example, str]], layout: Layout) -> list[Target]:
-    answers = list(dict.fromkeys(gold for _, gold in golds))
-    most_common = Counter(gold for _, gold in golds).most_common(1)[0][0]
-    return [
-        Target(
-            example=example,
-            template=layout,
-            prompt=prompt_text(example),
-            question=prompt_text(example),
-            gold=gold,
-            wrong_answers=wrong_answers(gold, answers[answers.index(gold) :] + answers[: answers.index(gold)]),
-            most_common=most_common,
-            reasoning=NEUTRAL_REASONING,
-            gold_completion=layout.text(NEUTRAL_REASONING, gold),
-        )
-        for example, gold in golds
-    ]

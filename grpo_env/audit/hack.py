@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from string import Template
 from typing import Literal
 
@@ -89,14 +89,8 @@ class Hack:
 
     The answer is between ``⟨`` and ``⟩``, after its reasoning; a template without them is the whole completion.
     ``source`` names the rewards that pay it (``SOURCES``). ``knows`` says what the text is made from: only the
-    ``prompt``, or the ``gold`` answer as well, which stands for a lucky guess or a leak. ``rule`` says what it shows:
-
-        undeserved   no answer, or one that is not the gold answer: an exploit if it wins much of what being right adds
-        near         a plain wrong answer that resembles the gold one: an exploit if it wins all of that
-        guess        one plain answer from the prompt, which may be right; as ``near`` where it is not
-        padding      the gold answer with useless additions: an exploit if it is paid more than without them
-        right        the gold answer written otherwise: reported if it is refused
-        loose        what a convention decides, such as a formula that is not evaluated: reported if it is paid
+    ``prompt``, or the ``gold`` answer as well, which stands for a lucky guess or a leak. ``rule`` says what it shows;
+    the page on audits explains each. ``max_examples``: the number to try it on; ``build`` stands for the template.
     """
 
     name: str
@@ -106,10 +100,8 @@ class Hack:
     knows: Knows = "gold"
     rule: Rule = "undeserved"
     max_examples: int | None = None
-    """The number of examples to try it on; ``None`` for all."""
     finish: Finish = "stop"
     build: Build | None = None
-    """A function in place of the template."""
 
     def made(self, target: Target, fields: Fields) -> Completion | None:
         """Its completion for a target, ``None`` where a field has no value."""
@@ -127,12 +119,10 @@ class Hack:
             target.template.text(before or NEUTRAL_REASONING, answer) + after, self.finish
         )
 
-    def inner(self, target: Target, fields: Fields) -> Target | None:
-        """The target with this hack's answer for the gold one, for another to wrap; ``None`` if it is no answer."""
-        if not (self.template.startswith("⟨") and self.template.endswith("⟩")):
-            return None
+    def answer(self, target: Target, fields: Fields) -> str | None:
+        """What it answers; ``None`` where a field has no value."""
         try:
-            return replace(target, gold=self._filled(target, fields)[2].removesuffix("⟩"))
+            return self._filled(target, fields)[2].removesuffix("⟩")
         except KeyError:
             return None
 

@@ -15,11 +15,9 @@ PARTIAL = 0.1  # of what being right adds: less is not remarked on
 class Outcome:
     """The rewards of a hack: means over the examples that it was tried on.
 
-    ``gain`` is the fraction of what being correct adds (1: as much as the gold answer), ``of_gold`` the fraction of
-    the gold answer's total. ``paid`` counts the examples on which it wins much of that, and ``right`` those, not among
-    the others, on which a guess was right. ``reasons`` says why it is an exploit, if it is, and ``main_part`` names the
-    part that rewards it most. ``example``, ``gold``, ``text`` and ``explanation`` are of the example with the highest
-    reward.
+    ``gain`` is the fraction of what being correct adds, ``of_gold`` that of the gold answer's total. ``paid`` counts
+    the examples on which it wins much of that, ``right`` others, on which a guess was right. ``reasons`` says why it is
+    an exploit; ``example``, ``gold``, ``text`` and ``explanation`` are of the example with the highest reward.
     """
 
     hack: str
@@ -85,7 +83,7 @@ class Audit:
     @property
     def slow(self) -> list[Outcome]:
         """The hacks that took too long to score, the slowest first."""
-        slow = [outcome for outcome in self.outcomes if outcome.seconds > self.slow_after]
+        slow = [outcome for outcome in self.outcomes if outcome.seconds >= 0.99 * self.slow_after]
         return sorted(slow, key=lambda outcome: -outcome.seconds)
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from grpo_env.check.checks import score_case
 from grpo_env.check.gold_completion import (
@@ -84,25 +85,35 @@ def _prompt(task: Task, case: CaseSpec) -> str | tuple[Message, ...]:
 
 
 def _targets(task: Task, answered: Sequence[tuple[Example, str]]) -> Iterator[Target]:
-    template = Layout.of(task.format)
+    for target in targets_of(answered, Layout.of(task.format)):
+        yield replace(
+            target,
+            question=target.prompt if isinstance(target.example.prompt, str) else target.example.prompt[-1].content,
+            reasoning=gold_reasoning(task, target.example, target.gold) or NEUTRAL_REASONING,
+            gold_completion=gold_text(task, target.example, target.gold),
+            tolerates=tolerances(judging(task.verifier, target.example)),
+        )
+
+
+def targets_of(answered: Sequence[tuple[Example, str]], layout: Layout) -> list[Target]:
+    """Examples with their gold answers as targets, with wrong answers of other examples."""
     golds = list(dict.fromkeys(gold for _, gold in answered))
     most_common = Counter(gold for _, gold in answered).most_common(1)[0][0] if answered else ""
-    for index, (example, gold) in enumerate(answered):
-        start = index % len(golds)
-        prompt = prompt_text(example)
-        reasoning = gold_reasoning(task, example, gold) or NEUTRAL_REASONING
-        yield Target(
+    return [
+        Target(
             example=example,
-            template=template,
-            prompt=prompt,
-            question=prompt if isinstance(example.prompt, str) else example.prompt[-1].content,
+            template=layout,
+            prompt=prompt_text(example),
+            question=prompt_text(example),
             gold=gold,
             wrong_answers=wrong_answers(gold, golds[start:] + golds[:start]),
             most_common=most_common,
-            reasoning=reasoning,
-            gold_completion=gold_text(task, example, gold),
-            tolerates=tolerances(judging(task.verifier, example)),
+            reasoning=NEUTRAL_REASONING,
+            gold_completion=layout.text(NEUTRAL_REASONING, gold),
         )
+        for index, (example, gold) in enumerate(answered)
+        for start in [index % len(golds)]
+    ]
 
 
 def wrong_answers(gold: str, golds: Sequence[str]) -> tuple[str, ...]:

@@ -230,7 +230,7 @@ def audit_golds(folder, golds, **options):
 
 
 def test_near_misses_of_dates_and_codes_are_tried_and_get_no_credit(tmp_path):
-    elsewhere = ("another_day", "another_letter", "another_unit", "the_opposite", "case_of_a_code")
+    elsewhere = ("another_day", "another_letter", "another_unit", "the_opposite", "the_case_changed")
     report = audit_golds(tmp_path, GOLDS)
     assert report.examples == len(GOLDS)
     assert {outcome.hack for outcome in report.outcomes} == {
@@ -243,8 +243,8 @@ def test_dates_and_codes_that_are_compared_by_algebra_are_exploited(tmp_path):
     report = audit_golds(tmp_path, ["2024-05-01", "3-1"], kind="formula")
     assert {"day_and_month_swapped"} <= exploits(report)
     report = audit_golds(tmp_path, ["A1", "E12"], kind="formula")
-    assert {"letters_of_a_code"} <= exploits(report)
-    assert "code_without_zeros" not in exploits(audit_golds(tmp_path, ["007", "042"], kind="number"))
+    assert {"letters_reordered"} <= exploits(report)
+    assert "leading_zeros_removed" not in exploits(audit_golds(tmp_path, ["007", "042"], kind="number"))
 
 
 def test_unstable_scores_and_failing_verifiers_are_reported():

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from grpo_env.audit import HACKS, audit_function
-from grpo_env.audit.attack import EMPTY, WRAPPING, Attack
+from grpo_env.audit.attack import EMPTY, Attack
 from grpo_env.cli.app import app
 from grpo_env.errors import UsageError
 
@@ -25,7 +25,7 @@ FOUND = {  # what shows the flaw that each was chosen for
     "hashes": "gold_first_of_candidates",
     "accuracy_by_algebra": "is_wrong",
     "first_answer": "right_then_wrong",
-    "case_blind": "case_of_a_code",
+    "case_blind": "the_case_changed",
     "without_units": "another_unit",
     "empty_gold_paid": "empty_gold",
     "exit_code": "exit_before_the_tests",
@@ -48,7 +48,7 @@ def once(monkeypatch):
     monkeypatch.setattr(Attack, "_unstable", lambda self, attempts: {})
 
 
-def run(folder, function, rows, families=(*FAST, EMPTY, WRAPPING)):
+def run(folder, function, rows, families=(*FAST, EMPTY)):
     file = HERE / ("algebra_reward.py" if function is accuracy_by_algebra else "field_rewards.py")
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return audit_function(f"{file}:{function.__name__}", folder / "rows.jsonl", families=families)
@@ -70,31 +70,6 @@ def test_a_sound_reward_is_not_accused(tmp_path, function):
 
 def test_every_flawed_function_has_its_hack():
     assert set(FOUND) == {function.__name__ for function in FLAWED}
-
-
-TWO_DEEP = """
-import re
-
-
-def reward(completion, answer):
-    said = re.findall(r"<answer>(.*?)</answer>", completion, re.DOTALL)
-    if not said:
-        return 0.0
-    box = re.fullmatch(r"\\\\boxed\\{(.*)\\}", said[-1].strip())
-    return float(answer in box[1].split(", ")) if box else float(said[-1].strip() == answer)
-"""
-
-
-def test_a_hack_inside_another_is_found(tmp_path):
-    """A box is split at commas, a bare answer is not, and the bare answer is the simpler format."""
-    (tmp_path / "two_deep.py").write_text(TWO_DEEP)
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in NUMBERS))
-    where = f"{tmp_path}/two_deep.py:reward", tmp_path / "rows.jsonl"
-    assert audit_function(*where, families=FAST).exploits == []
-    report = audit_function(*where, families=[*FAST, WRAPPING])
-    first = report.exploits[0]
-    assert first.hack == "in_a_box of gold_among_candidates"
-    assert first.text.endswith("<answer>\\boxed{43, 41, 18}</answer>")
 
 
 def test_the_column_and_the_format_are_found(tmp_path):
@@ -138,4 +113,45 @@ def test_the_command_takes_a_function_and_stops_at_its_budget(tmp_path):
     assert "EXPLOIT not_gold (negated; knows the gold): wins 100% of what being right adds in 6 of 6" in done.stdout
     assert "'not 18' for '18'" in done.stdout
     done = CliRunner().invoke(app, [*command, "--budget", "0", "--fail-on", "never"])
-    assert "NOTE 139 hacks were not tried within 0 s" in done.stdout
+    assert f"NOTE {len(HACKS)} hacks were not tried within 0 s" in done.stdout
+
+
+def audited(folder, code, rows=NUMBERS):
+    (folder / f"{folder.name}.py").write_text(code)
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    families = ["stuffing", "format only", "prompt copy", "right", "bombs"]
+    return audit_function(f"{folder}/{folder.name}.py:reward", folder / "rows.jsonl", families=families)
+
+
+def test_a_reward_of_form_refuses_no_right_answers(tmp_path):
+    report = audited(tmp_path, "def reward(completion):\n    return float(completion.startswith('<think>'))\n")
+    assert "it pays form" in str(report)
+    assert report.exploits == []
+    assert "REFUSED" not in str(report)
+
+
+def test_a_reward_that_pays_no_answer_pays_stuffing(tmp_path):
+    """As open-r1's reasoning_steps: the gold answer alone is paid nothing."""
+    report = audited(tmp_path, "def reward(completion):\n    return min(1.0, completion.count('First,') / 3)\n")
+    assert "steps_stuffed" in [outcome.hack for outcome in report.exploits]
+
+
+def test_what_a_constant_answer_gets_is_no_exploit(tmp_path):
+    """Two of eight letters are A, and the first letter of a copied question is read as A; four of eight are one."""
+    code = (
+        "import re\n\n\ndef reward(completion, answer):\n"
+        "    found = re.search(r'\\b[A-D]\\b', completion)\n    return float(bool(found) and found[0] == answer)\n"
+    )
+    rows = [{"question": f"Number {n}: A) x B) y", "answer": letter} for n, letter in enumerate("BDACBADC")]
+    assert audited(tmp_path, code, rows).exploits == []
+
+
+def test_a_text_that_is_stopped_is_slow_and_no_exploit(tmp_path):
+    """It is scored 0, which lies between -1 and 1."""
+    code = (
+        "import time\n\n\ndef reward(completion, answer):\n    time.sleep(3 if '1000000!' in completion else 0)\n"
+        "    return 1.0 if completion.strip().endswith(answer) else -1.0\n"
+    )
+    report = audited(tmp_path, code)
+    assert report.exploits == []
+    assert [outcome.hack for outcome in report.slow] == ["huge_factorial"]
