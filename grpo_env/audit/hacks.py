@@ -156,7 +156,7 @@ TABLE = (
 
     Hack("out_of", "units and words", "⟨$nonzero out of ${nonzero}3⟩", "first"),
     Hack("twice", "units and words", "⟨twice $nonzero⟩", "last"),
-    Hack("two_units", "units and words", "⟨$nonzero hours and 20 minutes⟩", "first"),
+    Hack("two_units", "units and words", "⟨$nonzero hours and $wrong_number minutes⟩", "first"),
 
     Hack("superscript_digits", "look-alikes", "⟨$superscript⟩", "digits"),
     Hack("hidden_by_zero_width", "look-alikes", "⟨${wrong_number}\u200b${gold}⟩", "last"),
