@@ -1,4 +1,4 @@
-"""Does a reply follow its instructions? The fifteen kinds that IFEval uses most, with the names and arguments of its data.
+"""Does a reply follow its instructions? Sixteen kinds that IFEval uses most, by the names and arguments of its data.
 
 IFEval: Zhou et al. 2023, arXiv:2311.07911; the columns ``instruction_id_list`` and ``kwargs`` of google/IFEval. Its own
 checker downloads models to split sentences and to tell languages; these need neither. A row with another kind is
@@ -21,7 +21,7 @@ def _compared(count, number, relation):
 
 
 def _words(text):
-    return re.findall(r"\w+(?:['’-]\w+)*", text)
+    return re.findall(r"\w+(?:['\u2019-]\w+)*", text)
 
 
 def _count(text, word):

@@ -8,9 +8,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 from grpo_env.core import Completion, Example, Group
 from grpo_env.taskfile.task import Task
@@ -42,7 +44,7 @@ def test_strength(task: Task, examples: Sequence[Example], golds: Sequence[str])
         verifier = next((part for part in judging(task.verifier, example) if isinstance(part, PythonTests)), None)
         fence = re.search(r"```(?:python)?\n(.*?)\n?```", gold, re.DOTALL)
         code = fence[1] if fence else gold
-        if verifier is not None and tried < EXAMPLES and list(mutants(code)):
+        if verifier is not None and tried < EXAMPLES and mutants(code):
             tried += 1
             if weak := _survivor(verifier, example, code, gold_text(task, example, gold)):
                 findings.append(warning("tests", example.name, f"{WEAK}: {weak[0]}", f"add a test: {weak[1]}", WEAK))
@@ -52,37 +54,35 @@ def test_strength(task: Task, examples: Sequence[Example], golds: Sequence[str])
     )
 
 
-def mutants(code: str) -> Iterator[str]:
+def mutants(code: str) -> list[str]:
     """The program with one operator, constant, condition, result or range changed; none if it is no Python."""
-    try:
-        tree = ast.parse(code)
-    except (SyntaxError, ValueError):
-        return
     found = []
-    for index, kind in product(range(len(list(ast.walk(tree)))), range(2)):
-        copy = deepcopy(tree)
-        if _changed(list(ast.walk(copy))[index], kind):
-            found.append(ast.unparse(copy))
+    with suppress(SyntaxError, ValueError):
+        tree = ast.parse(code)
+        for index, kind in product(range(len(list(ast.walk(tree)))), range(2)):
+            copy = deepcopy(tree)
+            if _changed(list(ast.walk(copy))[index], kind):
+                found.append(ast.unparse(copy))
     found = list(dict.fromkeys(found))
-    step = max(1.0, len(found) / MUTANTS)
-    yield from (found[int(number * step)] for number in range(min(MUTANTS, len(found))))
+    return [found[number * len(found) // MUTANTS] for number in range(MUTANTS)] if len(found) > MUTANTS else found
 
 
-def _changed(node: ast.AST, kind: int) -> bool:
+def _changed(node: Any, kind: int) -> bool:
     """Change a node in place, if there is a change of this number for it."""
     operator = node.ops[0] if isinstance(node, ast.Compare) else getattr(node, "op", None)
     swaps = SWAPS.get(type(operator).__name__, "").split()
-    if kind < len(swaps) and isinstance(node, ast.Compare):
-        node.ops[0] = getattr(ast, swaps[kind])()
-    elif kind < len(swaps):
-        node.op = getattr(ast, swaps[kind])()  # type: ignore[attr-defined]
-    elif isinstance(node, ast.Constant) and type(node.value) in (int, float) and not kind:
-        node.value += 1  # type: ignore[operator]
-    elif isinstance(node, ast.If | ast.IfExp) and not kind:
+    if kind < len(swaps):
+        other = getattr(ast, swaps[kind])()
+        setattr(node, *(("ops", [other, *node.ops[1:]]) if isinstance(node, ast.Compare) else ("op", other)))
+    elif kind or swaps:
+        return False
+    elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        node.value += 1
+    elif isinstance(node, ast.If | ast.IfExp):
         node.test = ast.UnaryOp(ast.Not(), node.test)
-    elif isinstance(node, ast.Return) and node.value is not None and not kind:
+    elif isinstance(node, ast.Return) and node.value is not None:
         node.value = ast.Constant(None)
-    elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "range" and node.args and not kind:
+    elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "range" and node.args:
         node.args[min(1, len(node.args) - 1)] = ast.BinOp(node.args[:2][-1], ast.Sub(), ast.Constant(1))
     else:
         return False
@@ -93,8 +93,8 @@ def _inputs(given: Run, code: str) -> Iterator[Run]:
     """Runs like that of a test, with other numbers, texts and lists in its call or input, also those of the program."""
     for step, match in product((1, 2, -1), list(re.finditer(r"-?\d+", given.input))):
         yield replace(given, input=f"{given.input[: match.start()]}{int(match[0]) + step}{given.input[match.end() :]}")
-    own = [node.value for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Constant)]
-    own = list(dict.fromkeys(near for value in own if type(value) is int for near in (value, value - 1)))[:6]
+    constants = [getattr(node, "value", None) for node in ast.walk(ast.parse(code))]
+    own = list(dict.fromkeys(near for value in constants if type(value) is int for near in (value, value - 1)))[:6]
     name = given.entry_point or next(iter(re.findall(r"^check\((\w+)\)", given.code, re.MULTILINE)), "candidate")
     tree = ast.parse(re.sub(r"\bcandidate\b", name, given.code))
     calls = [
@@ -127,9 +127,8 @@ def _change_value(node: ast.Constant | ast.List, kind: int, step: int, own: Sequ
 def _survivor(verifier: PythonTests, example: Example, code: str, completion: str) -> tuple[str, str] | None:
     """The first mutant that passes the tests and differs on some input: its changed line, and a call that tells."""
     programs = [code, *mutants(code)]
-    strict = replace(verifier, credit="all", timeout=min(verifier.timeout, SECONDS))
     group = Group(example, [Completion(completion.replace(code, program)) for program in programs])
-    (scores,) = score_in_process(strict, [group])
+    (scores,) = score_in_process(replace(verifier, credit="all", timeout=min(verifier.timeout, SECONDS)), [group])
     passing = [program for program, score in zip(programs, scores, strict=True) if score.value == 1]
     if code not in passing:
         return None
@@ -138,8 +137,8 @@ def _survivor(verifier: PythonTests, example: Example, code: str, completion: st
     others, limits = others[:: len(others) // INPUTS + 1], Limits(SECONDS, verifier.deadline, verifier.memory * MIB)
 
     def values(program: str) -> list[str | None]:
-        how = {"isolation": verifier.isolation, "packages": verifier.packages}
-        return [_value(result) for result in run(program, others, limits, setup=setup, **how)]  # type: ignore[arg-type]
+        how: Any = {"setup": setup, "isolation": verifier.isolation, "packages": verifier.packages}
+        return [_value(result) for result in run(program, others, limits, **how)]
 
     right = values(code) if len(passing) > 1 else []
     for program in passing[1:]:
