@@ -9,14 +9,13 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from grpo_env.core import Completion, Example, Group, Score
-from grpo_env.errors import UsageError
+from grpo_env.errors import RunError, UsageError
 from grpo_env.plural import counted
 from grpo_env.taskfile.composition import check_composition
 from grpo_env.taskfile.dataset import SplitRows
 from grpo_env.taskfile.doubtful_golds import doubtful, undecided_dates
 from grpo_env.taskfile.schema import CaseSpec, Split
 from grpo_env.taskfile.task import Task
-from grpo_env.verifiers.sandbox.launch import SandboxError
 from grpo_env.workers.scoring_process import score_in_process
 
 from .data import columns, ids, lengths, overlap, repeated
@@ -214,7 +213,7 @@ def _check_golds(task: Task, result: CheckResult, examples: Sequence[Example], u
     try:
         result.facts["tests"], findings = test_strength(task, examples, golds)
         result.findings += findings
-    except SandboxError as problem:
+    except RunError as problem:
         result.not_run["tests"] = str(problem)
 
 

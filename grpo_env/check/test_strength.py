@@ -12,17 +12,18 @@ from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from grpo_env.core import Completion, Example, Group
 from grpo_env.taskfile.task import Task
-from grpo_env.verifiers.python_tests import PythonTests
-from grpo_env.verifiers.sandbox.launch import Run, RunResult, run
-from grpo_env.verifiers.sandbox.limits import MIB, Limits
 from grpo_env.workers.scoring_process import score_in_process
 
 from .findings import Finding, warning
-from .gold_completion import gold_text, judging
+from .gold_completion import gold_text, judging, verifier_name
+
+if TYPE_CHECKING:
+    from grpo_env.verifiers.python_tests import PythonTests
+    from grpo_env.verifiers.sandbox.launch import Run, RunResult
 
 EXAMPLES, MUTANTS, INPUTS = 10, 20, 80  # programs that are tried, changes of each, other inputs for each
 SECONDS = 1.0  # for a test of a changed program
@@ -41,7 +42,8 @@ def test_strength(task: Task, examples: Sequence[Example], golds: Sequence[str])
     """
     tried, findings = 0, []
     for example, gold in zip(examples, golds, strict=True):
-        verifier = next((part for part in judging(task.verifier, example) if isinstance(part, PythonTests)), None)
+        parts: Iterator[Any] = (p for p in judging(task.verifier, example) if verifier_name(p) == "python_tests")
+        verifier = next(parts, None)
         fence = re.search(r"```(?:python)?\n(.*?)\n?```", gold, re.DOTALL)
         code = fence[1] if fence else gold
         if verifier is not None and tried < EXAMPLES and mutants(code):
@@ -77,7 +79,7 @@ def _changed(node: Any, kind: int) -> bool:
     elif kind or swaps:
         return False
     elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        node.value += 1
+        node.value += 1  # type: ignore[operator]
     elif isinstance(node, ast.If | ast.IfExp):
         node.test = ast.UnaryOp(ast.Not(), node.test)
     elif isinstance(node, ast.Return) and node.value is not None:
@@ -108,7 +110,7 @@ def _inputs(given: Run, code: str) -> Iterator[Run]:
             for place, node in enumerate(values):
                 if which in (None, place):
                     _change_value(node, kind, place + 1 if which is None else 1, own)
-            yield Run("value", before=given.before, code=ast.unparse(other), as_json=given.as_json)
+            yield replace(given, kind="value", code=ast.unparse(other), entry_point=None)
 
 
 def _change_value(node: ast.Constant | ast.List, kind: int, step: int, own: Sequence[int]) -> None:
@@ -126,6 +128,9 @@ def _change_value(node: ast.Constant | ast.List, kind: int, step: int, own: Sequ
 
 def _survivor(verifier: PythonTests, example: Example, code: str, completion: str) -> tuple[str, str] | None:
     """The first mutant that passes the tests and differs on some input: its changed line, and a call that tells."""
+    from grpo_env.verifiers.sandbox.launch import run
+    from grpo_env.verifiers.sandbox.limits import MIB, Limits
+
     programs = [code, *mutants(code)]
     group = Group(example, [Completion(completion.replace(code, program)) for program in programs])
     (scores,) = score_in_process(replace(verifier, credit="all", timeout=min(verifier.timeout, SECONDS)), [group])
