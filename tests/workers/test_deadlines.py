@@ -401,7 +401,7 @@ def test_no_worker_outlives_a_run_killed_while_they_start(start_score, after):
 
 @pytest.mark.slow
 def test_sigterm_ends_a_run_that_can_be_resumed(start_score, tmp_path):
-    texts = [*["1"] * 1000, "spin"]
+    texts = [*["1"] * 20_000, "spin"]
     run = start_score(texts, 1000, "--workers", "1")
     state = tmp_path / ".out.jsonl.part.json"
     while not (state.exists() and b'"rows"' in state.read_bytes()):
