@@ -9,7 +9,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -46,9 +46,9 @@ def test_strength(task: Task, examples: Sequence[Example], golds: Sequence[str])
         verifier = next(parts, None)
         fence = re.search(r"```(?:python)?\n(.*?)\n?```", gold, re.DOTALL)
         code = fence[1] if fence else gold
-        if verifier is not None and tried < EXAMPLES and mutants(code):
+        if verifier is not None and tried < EXAMPLES and (changed := mutants(code)):
             tried += 1
-            if weak := _survivor(verifier, example, code, gold_text(task, example, gold)):
+            if weak := _survivor(verifier, example, [code, *changed], gold_text(task, example, gold)):
                 findings.append(warning("tests", example.name, f"{WEAK}: {weak[0]}", f"add a test: {weak[1]}", WEAK))
     return (
         f"{len(findings)} of the first {tried} programs have tests that a wrong one passes" if tried else "",
@@ -61,10 +61,11 @@ def mutants(code: str) -> list[str]:
     found = []
     with suppress(SyntaxError, ValueError):
         tree = ast.parse(code)
-        for index, kind in product(range(len(list(ast.walk(tree)))), range(2)):
-            copy = deepcopy(tree)
-            if _changed(list(ast.walk(copy))[index], kind):
-                found.append(ast.unparse(copy))
+        for (index, node), kind in product(enumerate(ast.walk(tree)), range(2)):
+            if _changed(copy(node), kind):  # most nodes have no change, and need no copy of the program
+                other = deepcopy(tree)
+                _changed(list(ast.walk(other))[index], kind)
+                found.append(ast.unparse(other))
     found = list(dict.fromkeys(found))
     return [found[number * len(found) // MUTANTS] for number in range(MUTANTS)] if len(found) > MUTANTS else found
 
@@ -85,7 +86,8 @@ def _changed(node: Any, kind: int) -> bool:
     elif isinstance(node, ast.Return) and node.value is not None:
         node.value = ast.Constant(None)
     elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "range" and node.args:
-        node.args[min(1, len(node.args) - 1)] = ast.BinOp(node.args[:2][-1], ast.Sub(), ast.Constant(1))
+        end = min(1, len(node.args) - 1)
+        node.args = [*node.args[:end], ast.BinOp(node.args[end], ast.Sub(), ast.Constant(1)), *node.args[end + 1 :]]
     else:
         return False
     return True
@@ -126,12 +128,17 @@ def _change_value(node: ast.Constant | ast.List, kind: int, step: int, own: Sequ
         node.value = (value + "b", value[1:], value * 2, "", value[::-1])[kind]
 
 
-def _survivor(verifier: PythonTests, example: Example, code: str, completion: str) -> tuple[str, str] | None:
-    """The first mutant that passes the tests and differs on some input: its changed line, and a call that tells."""
+def _survivor(
+    verifier: PythonTests, example: Example, programs: Sequence[str], completion: str
+) -> tuple[str, str] | None:
+    """The first mutant that passes the tests and differs on some input: its changed line, and a call that tells.
+
+    The first of ``programs`` is the reference, which is in the ``completion``.
+    """
     from grpo_env.verifiers.sandbox.launch import run
     from grpo_env.verifiers.sandbox.limits import MIB, Limits
 
-    programs = [code, *mutants(code)]
+    code = programs[0]
     group = Group(example, [Completion(completion.replace(code, program)) for program in programs])
     (scores,) = score_in_process(replace(verifier, credit="all", timeout=min(verifier.timeout, SECONDS)), [group])
     passing = [program for program, score in zip(programs, scores, strict=True) if score.value == 1]
