@@ -155,7 +155,7 @@ class PythonTests(Verifier):
 
     def __call__(self, example: Example, completion: Completion) -> Score:
         try:
-            tests, setup = self._read(example)
+            tests, setup = self.read_tests(example)
         except ValueError as error:
             return Score(None, "bad_gold", explanation=str(error))
         score = Score(0.0, gold=f"{len(tests)} test{'s' * (len(tests) > 1)}")
@@ -173,12 +173,12 @@ class PythonTests(Verifier):
 
     def problem(self, example: Example) -> str | None:
         try:
-            self._read(example)
+            self.read_tests(example)
         except ValueError as error:
             return str(error)
         return None
 
-    def _read(self, example: Example) -> tuple[tuple[UnitTest, ...], str]:
+    def read_tests(self, example: Example) -> tuple[tuple[UnitTest, ...], str]:
         """The tests of an example and its setup code. Raises ``ValueError``."""
         for column in (self.tests, self.setup, self.entry_point):
             if column is not None and column not in example.info:

@@ -144,7 +144,7 @@ def _survivor(
     passing = [program for program, score in zip(programs, scores, strict=True) if score.value == 1]
     if code not in passing:
         return None
-    tests, setup = verifier._read(example)
+    tests, setup = verifier.read_tests(example)
     others = list(dict.fromkeys(other for test in tests for other in _inputs(test.run, code)))
     others, limits = others[:: len(others) // INPUTS + 1], Limits(SECONDS, verifier.deadline, verifier.memory * MIB)
 
