@@ -165,12 +165,14 @@ print(json.dumps(reward_funcs(task)[0](prompts=asked, completions=told, grpo_env
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("peer", "code"), [("verl", VERL), ("openrlhf", OPENRLHF), ("trl", TRL)])
 def test_the_installed_package_gives_the_rewards_of_the_task(peer, code, exported, scored, tmp_path):
     _, site = exported(peer)
     assert rewards(code, scored, tmp_path, [site]) == [reward for *_, reward in scored]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("peer", PEERS)
 def test_the_folder_has_the_task_its_code_and_data_and_nothing_else(peer, own, exported):
     folder, site = exported(peer)
@@ -195,6 +197,7 @@ def test_the_folder_has_the_task_its_code_and_data_and_nothing_else(peer, own, e
     assert tomllib.loads((folder / "pyproject.toml").read_text())["project"]["description"] == 'Sums of "one\'s" own.'
 
 
+@pytest.mark.slow
 def test_the_packaged_data_are_those_of_the_task(own, exported):
     import pyarrow.parquet
 
@@ -213,6 +216,7 @@ def test_the_packaged_data_are_those_of_the_task(own, exported):
     assert golds == lines == [pack(example) for split in ("train", "eval") for example in task.examples(split)]
 
 
+@pytest.mark.slow
 def test_verls_loader_takes_the_reward_file_by_its_path(exported, scored, tmp_path):
     """And its own configuration knows every key of run.sh."""
     assert files("verl")
@@ -234,6 +238,7 @@ print(json.dumps([score("?", text, gold, {{}})["score"] for gold, _, text, _ in 
     assert "rollout.temperature=0.75" in (folder / "run.sh").read_text()
 
 
+@pytest.mark.slow
 def test_openrlhf_knows_every_option_of_run_sh(exported):
     (program,) = [path for path in files("openrlhf") if str(path) == "openrlhf/cli/train_ppo_ray.py"]
     script = (exported("openrlhf")[0] / "run.sh").read_text()
@@ -271,6 +276,7 @@ def test_vf_eval_finds_the_taskset_by_its_name(exported, scored, serve, tmp_path
     assert sorted(found) == sorted((gold, text, reward) for gold, _, text, reward in scored)
 
 
+@pytest.mark.slow
 def test_the_gym_server_answers_as_an_agent_of_nemo_gym_asks(exported, scored, tmp_path):
     """The requests of ``simple_agent``: /seed_session and /verify with the row and a response of the Responses API."""
     pytest.importorskip("fastapi")
