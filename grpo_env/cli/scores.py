@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -163,18 +164,21 @@ def compare(
     fail_on_change: Annotated[
         bool, typer.Option("--fail-on-change", help="Exit with code 1 if anything differs.")
     ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print counts and tests as JSON.")] = False,
 ) -> None:
     """Compare two scorings of the same completions, with McNemar's test."""
     from grpo_env.results.compare.view import compare_files, disagreement_lines, summary_lines
 
     result, first = compare_files(a, b, part, out, show, console)
-    for line in summary_lines(result):
-        print(line)
-    for disagreement in first:
-        print("", *disagreement_lines(disagreement, result.main), sep="\n")
-    hidden = result.parts[result.main].changed - len(first)
-    if hidden:
-        print(f"\n{hidden:,} more" + ("" if out else "; --out FILE.jsonl writes all of them"))
+    if as_json:
+        print(json.dumps(result.to_dict(), indent=2))
+    else:
+        for line in summary_lines(result):
+            print(line)
+        for disagreement in first:
+            print("", *disagreement_lines(disagreement, result.main), sep="\n")
+        if hidden := result.parts[result.main].changed - len(first):
+            print(f"\n{hidden:,} more" + ("" if out else "; --out FILE.jsonl writes all of them"))
     if fail_on_change and not result.same:
         raise typer.Exit(1)
 

@@ -34,7 +34,9 @@ def tasks(context: typer.Context) -> None:
 
 
 @tasks_app.command("list")
-def list_tasks() -> None:
+def list_tasks(
+    as_json: Annotated[bool, typer.Option("--json", help="Print names, descriptions and files as JSON.")] = False,
+) -> None:
     """List the tasks that are available by name."""
     from rich.table import Table
 
@@ -44,7 +46,7 @@ def list_tasks() -> None:
     from grpo_env.taskfile.validation import validate
     from grpo_env.taskfile.yaml_file import read_yaml
 
-    table = Table("task", "description", "file", box=None, header_style="bold")
+    found: list[dict[str, str]] = []
     problems: list[UsageError] = []
     for path in task_files():
         try:
@@ -54,8 +56,14 @@ def list_tasks() -> None:
         except UsageError as error:  # the others can be used nonetheless
             problems.append(error)
             continue
-        table.add_row(path.stem, spec.description, str(path))
-    Console().print(table)
+        found.append({"task": path.stem, "description": spec.description, "file": str(path)})
+    if as_json:
+        print(json.dumps(found, indent=2))
+    else:
+        table = Table("task", "description", "file", box=None, header_style="bold")
+        for row in found:
+            table.add_row(*row.values())
+        Console().print(table)
     for problem in problems:
         console.print(f"grpo_env: {escape_controls(str(problem))}", style="red", markup=False, soft_wrap=True)
     if problems:

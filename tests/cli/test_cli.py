@@ -267,6 +267,9 @@ def test_tasks_are_listed_and_shown(tmp_path):
     assert listed.returncode == 0
     for name in ("arithmetic", "gsm8k", "math", "countdown", "letter_counting"):
         assert f" {name} " in listed.stdout
+    rows = json.loads(grpo_env("tasks", "list", "--json", GRPO_ENV_TASKS=str(tmp_path)).stdout)
+    assert {"task", "description", "file"} == set(rows[0])
+    assert all(Path(row["file"]).stem == row["task"] and f" {row['task']} " in listed.stdout for row in rows)
     (tmp_path / "compose.yaml").write_text("services: {}\n")
     mixed = grpo_env("tasks", GRPO_ENV_TASKS=str(tmp_path))
     assert (mixed.returncode, mixed.stdout) == (2, listed.stdout)

@@ -348,6 +348,24 @@ def test_the_command_prints_writes_and_fails_on_change(tmp_path, monkeypatch, ca
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.jsonl", "b.jsonl", "changed.jsonl"]
 
 
+def test_json_has_the_counts_and_tests_of_the_text(tmp_path, monkeypatch, capsys):
+    a = write(tmp_path / "a.jsonl", [row(id=str(n)) for n in range(6)] + [row(id="6", value=0.5), row(id="8")])
+    b = write(
+        tmp_path / "b.jsonl",
+        [row(id=str(n), value=0.0 if n < 5 else 1.0) for n in range(6)] + [row(id="6", value=None, status="timeout")],
+    )
+    assert command(monkeypatch, "compare", str(a), str(b), "--json") == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert (printed["main"], printed["pairs"], printed["changed"]) == ("accuracy", 7, 6)
+    assert printed["only_in"] == {"a": 1}
+    part = printed["parts"]["accuracy"]
+    assert (part["in_both"], part["became_correct"], part["became_wrong"]) == (6, 0, 5)
+    assert part["p_value"] == pytest.approx(2 / 2**5)  # the binomial tail of 0 of 5, twice
+    assert (part["mean_a"], part["mean_b"]) == (1.0, pytest.approx(1 / 6))
+    assert part["difference"] == pytest.approx(-5 / 6)
+    assert part["statuses"] == [{"a": "scored", "b": "timeout", "count": 1}]
+
+
 def test_a_composite_is_explained_by_its_parts():
     """By those that judge the row, at any depth; one with an explanation of its own keeps it."""
     left_out = {"value": None, "status": "not_applicable", "explanation": "not for this row"}

@@ -95,6 +95,23 @@ class PartComparison:
         """The exact sign test over groups, which is valid for correlated completions: better in B against worse."""
         return mcnemar(self.difference.gained, self.difference.lost)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Counts and tests as JSON-ready values; ``None`` for those that need values in both files, or more groups."""
+        mean_a, mean_b = (total / self.both if self.both else None for total in self.sums)
+        return {
+            "changed": self.changed,
+            "in_both": self.both,
+            "became_correct": self.table[(False, True)],
+            "became_wrong": self.table[(True, False)],
+            "p_value": self.p_value if self.both else None,
+            "group_p_value": self.group_p_value if self.both else None,
+            "mean_a": mean_a,
+            "mean_b": mean_b,
+            "difference": self.difference.mean if self.both else None,
+            "interval": self.difference.interval() if self.both else None,
+            "statuses": [{"a": a, "b": b, "count": count} for (a, b), count in self.transitions.most_common()],
+        }
+
 
 @dataclass
 class GroupChanges:
@@ -149,6 +166,18 @@ class Comparison:
     def same(self) -> bool:
         """Whether nothing differs."""
         return not self.changed and not self.unmatched
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything that the text for a terminal says, as JSON-ready values."""
+        return {
+            "main": self.main,
+            "pairs": self.pairs,
+            "changed": self.changed,
+            "only_in": dict(self.unmatched),
+            "parts": {name: part.to_dict() for name, part in self.parts.items()},
+            "missing_parts": {side: sorted(names) for side, names in self.missing_parts.items()},
+            "groups": vars(self.groups),
+        }
 
 
 def compare(
