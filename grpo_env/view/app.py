@@ -19,10 +19,10 @@ from grpo_env.errors import UsageError
 from grpo_env.serving.address import is_loopback
 
 from . import pages
+from .duckdb_index import Store
 from .pairs import PairSelection
 from .run_page import run_page
 from .selection import Selection
-from .store import Store
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; font-src 'self'; script-src 'self'; "

@@ -12,9 +12,9 @@ from urllib.parse import parse_qsl, urlsplit
 from grpo_env.errors import RunError, UsageError
 
 from . import pages, queries
+from .duckdb_index import Store, Table
 from .selection import Selection
 from .sources import find_sources
-from .store import Store, Table
 
 MAX_BYTES = 64 << 20  # of a page
 

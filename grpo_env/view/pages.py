@@ -22,9 +22,9 @@ from grpo_env.results.report.svg import svg
 from grpo_env.results.rows import prompt_of
 
 from . import marks, queries
+from .duckdb_index import Store
 from .pairs import Pairs, PairSelection
 from .selection import NUMBERS, PAGE, Selection, number_names
-from .store import Store
 
 MAX_PROMPT = 20_000  # characters shown of a prompt
 MAX_TURNS = 200

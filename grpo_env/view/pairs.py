@@ -10,8 +10,8 @@ from urllib.parse import urlencode
 
 from grpo_env.errors import UsageError, nearest
 
+from .duckdb_index import Store, Table
 from .selection import MAX_TEXT, PAGE, page_number
-from .store import Store, Table
 
 CHANGES = (
     *("became correct", "became wrong", "became scored", "became unscored"),

@@ -7,8 +7,8 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
+from .duckdb_index import Store, Table
 from .selection import CHOICES, NAMES, PAGE, Selection
-from .store import Store, Table
 
 Row = dict[str, Any]
 EXCERPT = 240  # characters

@@ -9,8 +9,8 @@ from grpo_env.results.report.charts import Lines, Series
 from grpo_env.results.report.svg import svg
 from grpo_env.rows.reader import read_records
 
+from .duckdb_index import Store
 from .sources import METRICS, Source
-from .store import Store
 
 MAX_POINTS = 60  # of a line, and its last one
 # Charts: title, and by name of a line the kind of row and the metric.

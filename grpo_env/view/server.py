@@ -18,9 +18,9 @@ from grpo_env.serving.address import listen, url_of
 from grpo_env.serving.quiet_server import quiet_server
 
 from .app import make_app
+from .duckdb_index import Store
 from .label_page import make_label_app
 from .sources import find_sources
-from .store import Store
 
 FIRST_WAIT = 1.0  # seconds for the index of a small file, before the address is printed
 

@@ -9,8 +9,8 @@ duckdb = pytest.importorskip("duckdb", reason="pip install 'grpo_env[view]'")
 from starlette.testclient import TestClient  # noqa: E402
 
 from grpo_env.view.app import make_app  # noqa: E402
+from grpo_env.view.duckdb_index import Store  # noqa: E402
 from grpo_env.view.sources import find_sources  # noqa: E402
-from grpo_env.view.store import Store  # noqa: E402
 
 TOKEN = "open-sesame"
 

@@ -21,9 +21,9 @@ from grpo_env.results.report.page import number
 from grpo_env.view import marks
 from grpo_env.view.app import make_app
 from grpo_env.view.bundle import bundle
+from grpo_env.view.duckdb_index import line_offsets
 from grpo_env.view.run_page import charts
 from grpo_env.view.sources import find_sources
-from grpo_env.view.store import line_offsets
 
 TOKEN = "open-sesame"
 HOSTILE = (
