@@ -16,12 +16,12 @@ from .answers.comma import Decimal, with_points
 from .answers.decide import ACCEPTS, decide
 from .answers.extract import SOURCES, ExtractedAnswer, Source, final_answer
 from .answers.gold import Gold, Golds, read_golds
-from .answers.kinds import KINDS, Kind
 from .answers.kinds.mathematics import UndecidedError, several
 from .answers.kinds.own import own_kind
+from .answers.kinds.which_kind import KINDS, Kind
 from .answers.math.algebra import DeadlineError, TimeLimit, UnreadableError
-from .answers.math.compare import Brackets, Notation, Percent, Rules, Unevaluated, Verdict
 from .answers.math.parse import MAX_LENGTH
+from .answers.math.verdict import Brackets, Notation, Percent, Rules, Unevaluated, Verdict
 from .answers.quantities.number import OverLimitError
 
 MAX_ANSWERS = 20

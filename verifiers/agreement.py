@@ -18,13 +18,13 @@ from .answers.decide import decide
 from .answers.extract import ExtractedAnswer, final_answer
 from .answers.gold import Gold
 from .answers.hedges import unevaluated
-from .answers.kinds import kind_of, read
 from .answers.kinds.text import plain
+from .answers.kinds.which_kind import kind_of, read
 from .answers.math.algebra import DeadlineError, TimeLimit, UnreadableError
-from .answers.math.compare import Rules
 from .answers.math.normal import squeezed
 from .answers.math.parse import parse
 from .answers.math.parsed import Formula, Group, ParsedAnswer
+from .answers.math.verdict import Rules
 from .answers.quantities.number import OverLimitError
 from .blocks import Where, passage
 from .words import words

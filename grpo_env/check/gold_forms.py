@@ -113,7 +113,7 @@ def _order(task: Task, examples: Sequence[Example], golds: Sequence[str]) -> str
 
 def reversed_items(gold: str) -> str | None:
     """The items of a list, tuple or set in the opposite order; ``None`` if there are not several different ones."""
-    from grpo_env.verifiers.answers.kinds import kind_of
+    from grpo_env.verifiers.answers.kinds.which_kind import kind_of
 
     match = _ITEMS.fullmatch(gold.strip())
     kind = kind_of(gold.strip()) if len(gold) <= SHOWN * 10 else None

@@ -19,7 +19,7 @@ from grpo_env.core import Verifier
 from .gold_completion import option, verifier_name
 
 if TYPE_CHECKING:
-    from grpo_env.verifiers.answers.kinds import Kind
+    from grpo_env.verifiers.answers.kinds.which_kind import Kind
 
 Change = Callable[[str], str | None]
 """Makes a wrong answer of a gold answer, or returns ``None`` where it does not apply."""
@@ -101,7 +101,7 @@ def may_be_one_quantity(a: str, b: str) -> bool:
 
 def _plainly_differs(a: str, b: str, is_tolerant: bool) -> bool:
     """Whether two answers with different texts cannot be the same answer: 1/2 and 0.5, or two forms of a date, can."""
-    from grpo_env.verifiers.answers.kinds import kind_of
+    from grpo_env.verifiers.answers.kinds.which_kind import kind_of
 
     value, other = number(a), number(b)
     if value is not None and other is not None:
@@ -154,9 +154,9 @@ def perturbations(
 
 def changes(gold: str, tolerates: Set[str] = frozenset()) -> Iterator[tuple[str, str]]:
     """Name and text of each change of a gold answer alone, by its kind."""
-    from grpo_env.verifiers.answers.kinds import kind_of
     from grpo_env.verifiers.answers.kinds.codes import is_code
     from grpo_env.verifiers.answers.kinds.text import plain
+    from grpo_env.verifiers.answers.kinds.which_kind import kind_of
 
     gold = gold.strip()
     kind = "choice" if "text" in tolerates else kind_of(gold)

@@ -22,7 +22,7 @@ from grpo_env.taskfile.task import make_verifier
 from grpo_env.verifiers.accuracy import Accuracy
 from grpo_env.verifiers.answers.extract import ALL_SOURCES, answer_in
 from grpo_env.verifiers.answers.extract.ending import before_new_question
-from grpo_env.verifiers.answers.kinds import Kind, kind_of
+from grpo_env.verifiers.answers.kinds.which_kind import Kind, kind_of
 from grpo_env.verifiers.answers.math import algebra
 from grpo_env.verifiers.answers.math.exact import decide
 from grpo_env.verifiers.answers.math.normal import normal

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from grpo_env.core import Completion, Example, Format, Verifier
 from grpo_env.registry import find
 from grpo_env.verifiers.accuracy import Accuracy
-from grpo_env.verifiers.answers.math.compare import Rules, compare
+from grpo_env.verifiers.answers.math.compare import compare
 from grpo_env.verifiers.answers.math.normal import normal
 from grpo_env.verifiers.answers.math.parse import parse
+from grpo_env.verifiers.answers.math.verdict import Rules
 from grpo_env.verifiers.answers.quantities.number import read_number
 from grpo_env.verifiers.answers.quantities.units import same_unit
 

@@ -9,7 +9,6 @@ from grpo_env.lazy_regex import lazy_compile
 
 from .extract import ExtractedAnswer
 from .gold import Gold
-from .kinds import MATHEMATICS, Kind
 from .kinds.choice import LETTERS, named_options, names_option
 from .kinds.date import Date, read_date, same_date
 from .kinds.literal import same as same_literal
@@ -18,10 +17,11 @@ from .kinds.mathematics import same as same_mathematics
 from .kinds.text import plain, same_text
 from .kinds.truth import names_truth
 from .kinds.truth import same as same_truth
+from .kinds.which_kind import MATHEMATICS, Kind
 from .math.algebra import DeadlineError, UnreadableError
-from .math.compare import Rules, Verdict
 from .math.normal import normal
 from .math.parse import parse
+from .math.verdict import Rules, Verdict
 from .quantities.number import Number, OverLimitError
 from .quantities.units import factor_at_start, measure_at_start, read_unit, same_unit
 from .rules import first_rule, inner_text

@@ -7,16 +7,17 @@ from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from .extract import answer_in
-from .kinds import KINDS, MATHEMATICS, Answer, Kind, is_of, kind_of, read
 from .kinds.json_value import text_list
 from .kinds.own import OwnKind, own_kind
+from .kinds.which_kind import KINDS, MATHEMATICS, Answer, Kind, is_of, kind_of, read
 from .math.algebra import DeadlineError, TimeLimit, UnreadableError, formula_problem
-from .math.compare import Rules, compare
+from .math.compare import compare
 from .math.intervals import INFINITIES
 from .math.normal import normal
 from .math.notation import relations
 from .math.parse import as_set, exact_part, parse
 from .math.parsed import Formula, ParsedAnswer
+from .math.verdict import Rules
 from .quantities.number import OverLimitError
 
 Golds = Literal["one", "any", "all"]

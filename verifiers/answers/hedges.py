@@ -6,8 +6,8 @@ import re
 
 from grpo_env.lazy_regex import lazy_compile
 
-from .math.compare import Reason
 from .math.parsed import Formula, Group, ParsedAnswer
+from .math.verdict import Reason
 from .quantities.number import Number
 
 # Words that deny, doubt, correct or only try what a text says.

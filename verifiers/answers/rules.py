@@ -21,15 +21,15 @@ from .extract.languages import CHANGES, NOT, WITHOUT_SPACES
 from .extract.last_line import concludes
 from .gold import Gold
 from .hedges import CORRECTS, DENIES, DOUBTS, LEAVES_OPEN, NEARLY, WRONG
-from .math.compare import Rules
 from .math.normal import normal
+from .math.percent_and_units import PERCENT
 from .math.structures import both_absent, same_structure
+from .math.verdict import Rules
 from .quantities.currencies import SIGNS
 from .quantities.number import Number, OverLimitError, read_number
 from .quantities.unit_names import NUMBER_WORDS
 from .quantities.units import factor_at_start, measure_at_start
 
-PERCENT = (("%", 1),)
 _COMMENT = lazy_compile(r"(?<!\\)%")  # of LaTeX, in which a number may hide
 MAX_LENGTH = 400  # characters of a statement
 
@@ -72,7 +72,7 @@ def one_number(gold: Gold, text: str, source: str, rules: Rules) -> bool:
     expected = gold.parsed.content
     if number is None:
         return False
-    if (expected.unit or number.unit == PERCENT) and expected.unit != number.unit:
+    if (expected.unit or number.unit == (PERCENT,)) and expected.unit != number.unit:
         return False
     if expected.value == number.value:
         return True

@@ -9,7 +9,7 @@ import pytest
 from grpo_env.core import Completion, Example
 from grpo_env.registry import find
 from grpo_env.verifiers.answers.decide import RULE_OF
-from grpo_env.verifiers.answers.math.compare import Reason
+from grpo_env.verifiers.answers.math.verdict import Reason
 
 OPTIONS: dict[str, dict[str, Any]] = {"rel_tol": {"rel_tol": 0.01}, "decimals": {"decimals": 2}}
 

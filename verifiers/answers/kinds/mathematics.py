@@ -8,13 +8,14 @@ from __future__ import annotations
 from ..gold import Gold
 from ..hedges import hedging, is_relative, unevaluated
 from ..math.algebra import UnreadableError
-from ..math.compare import Rules, Verdict, compare
+from ..math.compare import compare
 from ..math.normal import normal, same_text
 from ..math.notation import as_tuple, brackets_may_be_left_out, is_one_of_choices
 from ..math.parse import exact_part, parse
 from ..math.parsed import Group, ParsedAnswer
+from ..math.verdict import Rules, Verdict
 from ..quantities.number import Number
-from . import read
+from .which_kind import read
 
 
 class UndecidedError(UnreadableError):

@@ -23,16 +23,15 @@ The comparison is symmetric. What makes only an answer wrong, ``2+2`` for 4 or `
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
-from math import floor
-from typing import Literal, NamedTuple, TypeAlias, TypeGuard
+from typing import TypeGuard
 
 from grpo_env.lazy_regex import lazy_compile
 
 from ..quantities.number import Number, OverLimitError
 from ..quantities.units import same_unit, split_unit
-from .algebra import ALGEBRA, TimeLimit, UnreadableError
+from .algebra import ALGEBRA, UnreadableError
 from .intervals import INFINITIES, real_set
 from .normal import same_text, squeezed
 from .notation import (
@@ -47,74 +46,14 @@ from .notation import (
     with_same_argument,
 )
 from .parsed import Content, Formula, Group, ParsedAnswer, Words
-
-Notation: TypeAlias = Literal["flexible", "strict"]
-Unevaluated: TypeAlias = Literal["wrong", "correct"]
-Brackets: TypeAlias = Literal["optional", "required"]
+from .percent_and_units import same_number
+from .verdict import Rules, Verdict
 
 MAX_PAIRS = 2500  # of elements of two sets
 _FIRST_LETTERS = frozenset("ABCDEFGHIJ")
 _TRUTH_VALUES = frozenset(("true", "false", "yes", "no", "t", "f"))  # a list of these has an order
-PERCENT = ("%", 1)
 
 _RELATION = lazy_compile(r"[=<>]|\\(?:in|le|ge|ne)(?![a-z])")
-
-Reason: TypeAlias = Literal[  # of right answers, then of wrong ones
-    "the same text", "the same number", "the same number, one as a percentage", "equal within rel_tol",
-    "equal when rounded to decimals", "the same words", "the same choice", "the same elements", "the same date",
-    "the same value", "equal by algebra",
-    "a different number", "a different unit", "a different date", "a different value", "different words",
-    "words where mathematics was expected", "mathematics where words were expected", "a different kind of answer",
-    "a different number of elements", "different elements", "several answers where one was expected",
-    "one answer where several were expected", "a different name", "not equal by algebra", "not evaluated",
-    "several different answers", "denied", "hedged", "a range",
-]  # fmt: skip
-
-Percent: TypeAlias = Literal["equal", "strict"]
-
-
-@dataclass(slots=True)  # not frozen, since one is made for each verdict
-class Rules:
-    """What a task may set about comparing, see ``Accuracy``; and the time for the comparisons by these rules."""
-
-    rel_tol: float | None = None
-    decimals: int | None = None
-    percent: Percent = "equal"
-    ignore_case: bool = True
-    notation: Notation = "flexible"
-    unevaluated: Unevaluated = "wrong"
-    brackets: Brackets = "optional"
-    is_fixed: bool = False
-    """Whether the task names the kind of the gold answers."""
-    time: TimeLimit = field(default_factory=TimeLimit)
-
-    @property
-    def exact(self) -> bool:
-        """Whether numbers have to be equal."""
-        return self.rel_tol is None and self.decimals is None
-
-    def close(self, one: Fraction, other: Fraction) -> Reason | None:
-        """Why two different numbers count as equal, or ``None``."""
-        if self.rel_tol and abs(one - other) <= Fraction(str(self.rel_tol)) * max(abs(one), abs(other)):
-            return "equal within rel_tol"
-        if self.decimals is None or _roundings(one, self.decimals).isdisjoint(_roundings(other, self.decimals)):
-            return None
-        return "equal when rounded to decimals"
-
-
-def _roundings(value: Fraction, decimals: int) -> set[int]:
-    """A value rounded to so many decimals, as a multiple of the last one; ties both away from zero and to even."""
-    scaled = value * 10**decimals
-    away = floor(abs(scaled) + Fraction(1, 2))
-    return {away if scaled >= 0 else -away, round(scaled)}
-
-
-class Verdict(NamedTuple):
-    """Whether the answer is correct, and why; ``rule`` names what accepted it."""
-
-    correct: bool
-    reason: Reason | str
-    rule: str = ""
 
 
 def compare(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
@@ -134,13 +73,13 @@ def _compare(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
     one, other = gold.content, answer.content
     both_named = gold.variable and answer.variable
     if isinstance(one, Number) and isinstance(other, Number) and not both_named:
-        return _same_number(one, other, rules)
+        return same_number(one, other, rules)
     if type(one) is type(other) and same_text(gold.text, answer.text):
         return Verdict(True, "the same text")
     if gold.variable and answer.variable and not _may_share_name(gold, answer):
         return _different_names(gold, answer, rules)
     if isinstance(one, Number) and isinstance(other, Number):
-        return _same_number(one, other, rules)
+        return same_number(one, other, rules)
     if gold.variable and answer.variable and squeezed(gold.variable) != squeezed(answer.variable):  # y', \frac{dy}{dx}
         gold, answer = (ParsedAnswer(side.right_side, side.content) for side in (gold, answer))
     return _other_kinds(gold, answer, rules)
@@ -180,32 +119,6 @@ def _other_kinds(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verd
     if any(isinstance(content, Formula) and content.text in INFINITIES for content in (one, other)):
         return Verdict(False, "a different number")
     return _by_algebra(gold, answer, rules)
-
-
-def _same_number(gold: Number, answer: Number, rules: Rules) -> Verdict:
-    if gold.unit or answer.unit:
-        left_out = not (gold.unit and answer.unit)
-        if not same_unit(gold.unit, answer.unit) or (left_out and not (gold.bare and answer.bare)):
-            return Verdict(False, "a different unit")
-        if rules.percent == "equal" and (PERCENT in gold.unit) != (PERCENT in answer.unit):
-            return _percentage(gold, answer, rules)
-    if gold.equals(answer):
-        return Verdict(True, "the same number")
-    reason = rules.close(gold.value, answer.value)
-    return Verdict(True, reason) if reason else Verdict(False, "a different number")
-
-
-def _percentage(gold: Number, answer: Number, rules: Rules) -> Verdict:
-    """The verdict on a percentage and a number: equal values, or the sign of a percentage from 1 % on left out."""
-    one, other = (number.value / 100 if PERCENT in number.unit else number.value for number in (gold, answer))
-    if one == other or rules.close(one, other):
-        return Verdict(True, "the same number, one as a percentage")
-    if min(abs(gold.value), abs(answer.value)) >= 1:
-        if gold.equals(answer):
-            return Verdict(True, "the same number")
-        if reason := rules.close(gold.value, answer.value):
-            return Verdict(True, reason)
-    return Verdict(False, "a different number")
 
 
 def _different_names(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:

@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 from grpo_env.core import Completion, Example, Format
 from grpo_env.verifiers.accuracy import Accuracy
 from grpo_env.verifiers.answers.extract import answer_in, final_answer
-from grpo_env.verifiers.answers.kinds import MATHEMATICS
+from grpo_env.verifiers.answers.kinds.which_kind import MATHEMATICS
 from grpo_env.verifiers.answers.math import algebra, exact
 from grpo_env.verifiers.answers.math.algebra import ALGEBRA, DeadlineError, TimeLimit, UnreadableError
-from grpo_env.verifiers.answers.math.compare import Rules, compare
+from grpo_env.verifiers.answers.math.compare import compare
 from grpo_env.verifiers.answers.math.parse import parse
 from grpo_env.verifiers.answers.math.parsed import Formula, ParsedAnswer
+from grpo_env.verifiers.answers.math.verdict import Rules
 from grpo_env.verifiers.answers.quantities.number import Number, OverLimitError
 
 CASES = Path(__file__).parents[2] / "cases"

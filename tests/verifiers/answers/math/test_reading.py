@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 import sympy
 
-from grpo_env.verifiers.answers.math.compare import Rules, compare
+from grpo_env.verifiers.answers.math.compare import compare
 from grpo_env.verifiers.answers.math.parse import parse
+from grpo_env.verifiers.answers.math.verdict import Rules
 
 LETTERS = sorted(set(string.ascii_letters) - set("eiOo"))  # numbers, and letters that nobody writes
 GREEK = "alpha beta gamma delta epsilon zeta eta theta kappa lambda mu nu xi rho sigma tau phi chi psi omega Gamma"

@@ -10,9 +10,10 @@ import re
 from grpo_env.lazy_regex import lazy_compile
 
 from ..algebra import UnreadableError
-from ..compare import Rules, compare
+from ..compare import compare
 from ..normal import normal
 from ..parse import parse
+from ..verdict import Rules
 from .constant_families import same_constant_family
 from .equation_lists import same_equations
 from .integer_families import same_family

@@ -14,9 +14,9 @@ from grpo_env.core import Completion, Example, Score
 from grpo_env.errors import UsageError
 from grpo_env.registry import find
 from grpo_env.verifiers.answers.gold import kind_of_gold
-from grpo_env.verifiers.answers.kinds import KINDS, kind_of
 from grpo_env.verifiers.answers.kinds.date import read_date, same_date
 from grpo_env.verifiers.answers.kinds.text import plain, same_text
+from grpo_env.verifiers.answers.kinds.which_kind import KINDS, kind_of
 
 from ...tables import check_all, read
 
