@@ -21,10 +21,11 @@ from .answers.math.exact import approximate
 from .answers.math.normal import normal
 from .answers.math.parse import parse
 from .answers.math.parsed import Group, ParsedAnswer
+from .answers.math.percent_and_units import PERCENT
 from .answers.quantities.number import Number, OverLimitError, read_number
 from .answers.quantities.number_words import in_digits
 from .answers.quantities.units import factor_at_start, measure_at_start, same_unit
-from .answers.rules import PERCENT, inner_text, may_state, only_quantity
+from .answers.rules import inner_text, may_state, only_quantity
 from .extras import optional_package
 from .physical_units import Quantity, converted, read_quantity
 
@@ -242,7 +243,7 @@ def _quantity(text: str) -> Quantity | None:
 
 def _values(number: Number, gold: Number) -> list[Fraction]:
     """The values that a number may have in the unit of the gold answer; none if its unit contradicts it."""
-    if number.unit != gold.unit and PERCENT in (number.unit, gold.unit) and not (number.unit and gold.unit):
+    if number.unit != gold.unit and (PERCENT,) in (number.unit, gold.unit) and not (number.unit and gold.unit):
         return [number.value, number.value / 100 if number.unit else number.value * 100]
     return [number.value] if same_unit(number.unit, gold.unit) else []
 
