@@ -288,7 +288,7 @@ class Score:
             unknown = ", ".join(sorted(labels.keys() - _LABELS))
             raise TypeError(f"relabel sets only {', '.join(sorted(_LABELS))}, not {unknown}")
         copy = object.__new__(type(self))
-        vars(copy).update(vars(self), **labels)
+        object.__setattr__(copy, "__dict__", vars(self) | labels)
         return copy
 
     def to_dict(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 def dump_line(row: dict[str, Any]) -> str:
     """A row as one line. Raises ``ValueError`` for NaN and infinity, ``TypeError`` for what JSON cannot represent."""
-    return _dump(row, allow_nan=False)
+    return _dump(row, allow_nan=False, separators=(",", ":"))
 
 
 def dump_record(row: dict[str, Any]) -> str:

@@ -84,7 +84,7 @@ class RowReader:
             if row.key is not None or not row.problem:  # an unreadable row does not end a group
                 number = number + 1 if row.key is not None and row.key == key else 0
                 key = row.key
-            rows.append(row if self.file_format.number else row._replace(first=number))
+            rows.append(row if self.file_format.number or not number else row._replace(first=number))
         return rows
 
     def read(self, line: Line | Record) -> InputRow | None:

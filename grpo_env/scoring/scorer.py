@@ -88,7 +88,8 @@ def score_rows(task: Task, rows: Sequence[InputRow], continued: str | None = Non
     results = []
     for row, problem, group in zip(rows, problems, _names_of_groups(rows), strict=True):
         count = 0 if problem else len(row.completions)
-        results.append(RowResult(row._replace(problem=problem), group, tuple(islice(scores, count))))
+        scored = row._replace(problem=problem) if problem else row
+        results.append(RowResult(scored, group, tuple(islice(scores, count))))
     return results
 
 

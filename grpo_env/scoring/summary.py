@@ -53,10 +53,7 @@ class ScoreSummary:
         """Add one row."""
         self.rows += 1
         self.bad_rows += bool(result.problem)
-        if result.scores and (kind := result.scores[0].part(metric).kind) is not None:
-            self.kinds[kind] += 1
-            self.first_of_kind.setdefault(kind, f"{result.scores[0].part(metric).gold!r:.60} (line {result.line:,})")
-        for score, label in zip(result.scores, result.labels, strict=False):
+        for number, (score, label) in enumerate(zip(result.scores, result.labels, strict=False)):
             self.completions += 1
             for part in score.walk():
                 self.statuses.setdefault(part.name, Counter())[part.status] += 1
@@ -65,8 +62,12 @@ class ScoreSummary:
                 if part.value is not None:
                     self.sums[part.name] += part.value  # type: ignore[assignment]
                     self.scored[part.name] += 1
-            part, value = score.part(metric), score.part(metric).value
-            why = f"[{part.status}] {part.explanation}"
+            judged = score.part(metric)
+            value, kind = judged.value, judged.kind
+            if number == 0 and kind is not None:
+                self.kinds[kind] += 1
+                self.first_of_kind.setdefault(kind, f"{judged.gold!r:.60} (line {result.line:,})")
+            why = f"[{judged.status}] {judged.explanation}"
             if value == 0 and (why in self.zero_reasons or len(self.zero_reasons) < 2):
                 self.zero_reasons[why] += 1
             if label is not None and value is not None:

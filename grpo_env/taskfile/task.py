@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -73,7 +74,7 @@ class Task:
         for key, why in self.unusable():
             raise UsageError(f"{self.source}: {key}: {why}")
 
-    @property
+    @cached_property
     def needs_prompt(self) -> bool:
         """Whether a verifier reads the prompt."""
         return any(verifier.needs_prompt for verifier in self.verifier.walk())

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import threading
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, UndefinedError, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -94,18 +95,29 @@ def _json_default(value: Any) -> str | None:
 _environment = _Environment()
 
 
+class _Compiled(NamedTuple):
+    template: Template
+    names: frozenset[str]
+    """The columns that it uses."""
+    column: str | None
+    """The column that is all of it, as in ``{{ question }}``."""
+    is_constant: bool
+    """Whether it uses no row, as most system prompts."""
+
+
 @lru_cache(maxsize=1024)
-def _compile(template: str) -> tuple[Template, frozenset[str]]:
+def _compile(template: str) -> _Compiled:
     names = meta.find_undeclared_variables(_environment.parse(template))
     compiled = _environment.from_string(template)
     compiled.globals = dict(compiled.globals)  # a ChainMap otherwise, which each rendering copies slowly
-    return compiled, frozenset(names)
+    columns = frozenset(names - {"format", "row"})
+    column = re.fullmatch(r"\{\{ *(\w+) *\}\}", template)
+    return _Compiled(compiled, columns, column[1] if column and column[1] in columns else None, names <= {"format"})
 
 
 @lru_cache(maxsize=1024)
 def _constant(template: str, format: Format) -> str:
-    """A template without columns, such as most system prompts."""
-    return _compile(template)[0].render(format=format)
+    return _compile(template).template.render(format=format)
 
 
 def render(template: str, row: Mapping[str, Any], format: Format, where: str) -> str:
@@ -115,13 +127,16 @@ def render(template: str, row: Mapping[str, Any], format: Format, where: str) ->
     identifiers: ``{{ row['6b_finetuning'].solution }}``). Raises ``UsageError``, beginning with ``where``, which names
     the unknown field and the nearest column.
     """
-    compiled, names = _compiled(template, where)
-    for name in sorted(names - row.keys() - {"format", "row"}):
+    compiled, names, column, is_constant = _compiled(template, where)
+    if not names <= row.keys():
+        name = min(names - row.keys())
         raise UsageError(f"{where}: template {template!r} uses the unknown field {name!r}; {nearest(name, row)}")
+    if column and isinstance(text := row[column], str):
+        return text
     try:
-        if names <= {"format"}:
+        if is_constant:
             return _constant(template, format)
-        known = {name: _visible(row[name]) for name in names if name in row}
+        known = {name: _visible(row[name]) for name in names}
         return compiled.render(known, format=format, row=row)
     except (UndefinedError, TemplateError) as error:
         raise UsageError(f"{where}: template {template!r}: {error}") from error
@@ -141,8 +156,7 @@ def check_template(template: str, where: str) -> None:
     _compiled(template, where)
 
 
-def _compiled(template: str, where: str) -> tuple[Template, frozenset[str]]:
-    """The template and the names that it uses."""
+def _compiled(template: str, where: str) -> _Compiled:
     try:
         return _compile(template)
     except TemplateSyntaxError as error:
