@@ -6,8 +6,8 @@
 The rows are GSM8K's published model completions (gsm8k_model_solutions.jsonl, 5,276 of them), repeated, one per row;
 without ``GRPO_ENV_DATA``, completions of the bundled arithmetic problems.
 
-Fractions are of processor time, which hardly depends on what else the machine does: ``rows read and written`` is that
-of the scoring processes, ``splitting, communication, writing`` that of the process that splits the file and writes the
+Fractions are of processor time, which hardly depends on what else the machine does: ``rows read, scored and
+written`` is that of the scoring processes, ``splitting, communication, writing`` that of the process that splits the file and writes the
 output. Starting processes counts only in the wall time. ``--kills`` kills the command (SIGKILL) at random moments,
 restarts it until it finishes, and compares its output with that of an uninterrupted run.
 """
@@ -108,8 +108,7 @@ def report(summary: ScoreSummary, wall: float, parent_seconds: float, memory: Me
     print(f"{count / wall:,.0f} per second; {count / total:,.0f} per second of processor time ({total:,.1f} s)")
     print(f"memory: {memory.parent / 2**20:,.0f} MiB, largest scoring process {memory.largest_child / 2**20:,.0f} MiB")
     parts = {
-        "scoring": summary.scoring_seconds,
-        "rows read and written": summary.seconds - summary.scoring_seconds,
+        "rows read, scored and written": summary.seconds,
         "splitting, communication, writing": parent_seconds,
     }
     for part, seconds in parts.items():

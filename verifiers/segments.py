@@ -108,11 +108,10 @@ def _cuts(text: str, start: int, end: int, by: Segmenter, separator: str) -> Ite
         yield from (match.span() for match in re.compile(re.escape(separator)).finditer(text, start, end))
         return
     matches = (_SENTENCE_END if by == "sentence" else _CUTS[by]).finditer(text, start, end)
-    uncut = _uncut(text, start, end)
+    cuts = [match for match in matches if by != "sentence" or _ends_sentence(text, start, match)]
+    uncut = _uncut(text, start, end if cuts else start)
     whole = next(uncut, None)
-    for match in matches:
-        if by == "sentence" and not _ends_sentence(text, start, match):
-            continue
+    for match in cuts:
         first, last = (match.end(), match.end()) if by == "sentence" else match.span()
         while whole is not None and whole[1] < last:
             whole = next(uncut, None)

@@ -64,11 +64,8 @@ class Job:
         read = reader.read_all(chunk.rows)
         rows = [row for row in read if not row.skipped]
         summary.skipped = len(read) - len(rows)
-        scoring_start = time.process_time()
-        results = score_rows(self.task, rows, chunk.continued)
-        summary.scoring_seconds = time.process_time() - scoring_start
         lines, rejects = [], []
-        for result, advantages in self._with_advantages(results):
+        for result, advantages in self._with_advantages(score_rows(self.task, rows, chunk.continued)):
             try:
                 lines += self._lines(chunk, result, advantages)
             except (TypeError, ValueError) as error:  # a user's verifier returned NaN, or something else than a number

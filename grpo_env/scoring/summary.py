@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -26,7 +26,7 @@ class ScoreSummary:
     """Groups whose rows are not adjacent, so that they were scored as several."""
     completions: int = 0
     """Completions that were scored, or found to be unscored."""
-    statuses: dict[str, Counter[str]] = field(default_factory=dict)
+    statuses: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     """How often each part had each status."""
     sums: Counter[str] = field(default_factory=Counter)
     """The sum of each part's values."""
@@ -44,10 +44,8 @@ class ScoreSummary:
     """Why each part without parts of its own first had no value: its status and explanation."""
     zero_reasons: Counter[str] = field(default_factory=Counter)
     """How often the metric was 0 for a reason, of two reasons at most."""
-    scoring_seconds: float = 0.0
-    """Processor time of the verifiers."""
     seconds: float = 0.0
-    """Processor time with reading the rows and writing the output."""
+    """Processor time of the processes that score."""
 
     def add(self, result: RowResult, metric: str) -> None:
         """Add one row."""
@@ -56,7 +54,7 @@ class ScoreSummary:
         for number, (score, label) in enumerate(zip(result.scores, result.labels, strict=False)):
             self.completions += 1
             for part in score.walk():
-                self.statuses.setdefault(part.name, Counter())[part.status] += 1
+                self.statuses[part.name][part.status] += 1
                 if part.value is None and not part.parts and not is_left_out(part):
                     self.first_reasons.setdefault(part.name, f"{part.status}: {part.explanation}")
                 if part.value is not None:
@@ -80,7 +78,7 @@ class ScoreSummary:
         for name, value in vars(other).items():
             if name == "statuses":
                 for part, counts in value.items():
-                    self.statuses.setdefault(part, Counter()).update(counts)
+                    self.statuses[part].update(counts)
             elif name in ("first_of_kind", "first_reasons"):
                 setattr(self, name, value | getattr(self, name))
             elif isinstance(value, Counter):
@@ -107,7 +105,7 @@ class ScoreSummary:
         return cls(
             **{
                 **data,
-                "statuses": {part: Counter(counts) for part, counts in data["statuses"].items()},
+                "statuses": defaultdict(Counter, {part: Counter(counts) for part, counts in data["statuses"].items()}),
                 "sums": Counter(data["sums"]),
                 "scored": Counter(data["scored"]),
                 "kinds": Counter(data.get("kinds", {})),
