@@ -6,10 +6,10 @@
 The rows are GSM8K's published model completions (gsm8k_model_solutions.jsonl, 5,276 of them), repeated, one per row;
 without ``GRPO_ENV_DATA``, completions of the bundled arithmetic problems.
 
-Fractions are of processor time, which hardly depends on what else the machine does: ``rows read, scored and
-written`` is that of the scoring processes, ``splitting, communication, writing`` that of the process that splits the file and writes the
-output. Starting processes counts only in the wall time. ``--kills`` kills the command (SIGKILL) at random moments,
-restarts it until it finishes, and compares its output with that of an uninterrupted run.
+Fractions are of processor time, which hardly depends on what else the machine does: ``rows read, scored and written``
+is that of the scoring processes, ``splitting, communication, writing`` that of the process that splits the file and
+writes the output. Starting processes counts only in the wall time. ``--kills`` kills the command (SIGKILL) at random
+moments, restarts it until it finishes, and compares its output with that of an uninterrupted run.
 """
 
 from __future__ import annotations

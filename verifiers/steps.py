@@ -89,7 +89,7 @@ def step_ends(
         ended_by = None
         for token in range(bisect_left(ends, last - offset), len(ends)):
             shown = ends[token] + offset
-            if shown >= closed_at or _shows(text, before, shown, first, last, by, separator):
+            if shown >= closed_at or _shows(text[before:shown], (first - before, last - before), by, separator):
                 ended_by = token
             if ended_by is not None or shown > latest:
                 break
@@ -98,8 +98,7 @@ def step_ends(
     return found[:MAX_STEPS]
 
 
-def _shows(text: str, before: int, shown: int, first: int, last: int, by: Segmenter, separator: str) -> bool:
-    """Whether ``text[before:shown]`` has the step ``[first, last)``, however it goes on."""
-    window, step = text[before:shown], (first - before, last - before)
+def _shows(window: str, step: tuple[int, int], by: Segmenter, separator: str) -> bool:
+    """Whether a text has a step ``[first, last)``, however it goes on."""
     texts = (window + more for more in _CONTINUATIONS)
     return all(step in islice(spans(text, 0, len(text), by, separator), 2) for text in texts)

@@ -10,6 +10,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 from grpo_env.confidence_intervals import Interval, clopper_pearson
@@ -99,26 +100,23 @@ def calibrate(rows: Sequence[LabelRow]) -> Calibration:
 
     The labeled rows of a stratum must be a random sample of it. Raises ``UsageError`` without labels.
     """
-    strata: dict[str, list[LabelRow]] = defaultdict(list)
-    for row in rows:
-        strata[row["stratum"]].append(row)
-    labeled = {name: [row for row in own if isinstance(row["label"], bool)] for name, own in strata.items()}
-    covered = {name: own for name, own in sorted(labeled.items()) if own}
+    covered, uncovered = _strata(rows)
     if not covered:
         raise UsageError('no row has a label; set "label" to true or false, or use --ask')
+    labeled = list(chain.from_iterable(covered.values()))
     negatives = [_sampled(own, correct=True, in_numerator=not own[0]["verdict"]) for own in covered.values()]
     positives = [_sampled(own, correct=False, in_numerator=own[0]["verdict"]) for own in covered.values()]
     effects = design_effect(negatives), design_effect(positives)
-    one_sided = len({own[0]["verdict"] for own in covered.values()}) < len({row["verdict"] for row in rows})
+    one_sided = _verdicts(labeled) < _verdicts(rows)
     rates = _error_rates((negatives, positives), effects, one_sided)
     first = rows[0]
     return Calibration(
         task=first["task"],
         metric=first["metric"],
-        completions=sum(own[0]["stratum_size"] for own in covered.values()),
-        labeled=sum(map(len, covered.values())),
+        completions=sum(stratum.size for stratum in negatives),
+        labeled=len(labeled),
         unsure=sum(row["label"] == UNSURE for row in rows),
-        uncovered=sum(own[0]["stratum_size"] for name, own in strata.items() if name not in covered),
+        uncovered=uncovered,
         one_sided=one_sided,
         false_negative=rates[0],
         false_positive=rates[1],
@@ -126,8 +124,22 @@ def calibrate(rows: Sequence[LabelRow]) -> Calibration:
         accepted=mean([stratum for stratum in positives if stratum.in_numerator], effects[1]),
         design_effect=effects,
         strata=tuple(_stratum_rate(name, own) for name, own in covered.items()),
-        errors=tuple(row for own in covered.values() for row in own if row["label"] != row["verdict"]),
+        errors=tuple(row for row in labeled if row["label"] != row["verdict"]),
     )
+
+
+def _strata(rows: Sequence[LabelRow]) -> tuple[dict[str, list[LabelRow]], int]:
+    """The labeled rows by stratum, and the number of completions in strata without any."""
+    strata: dict[str, list[LabelRow]] = defaultdict(list)
+    for row in rows:
+        strata[row["stratum"]].append(row)
+    labeled = {name: [row for row in own if isinstance(row["label"], bool)] for name, own in sorted(strata.items())}
+    uncovered = sum(strata[name][0]["stratum_size"] for name, own in labeled.items() if not own)
+    return {name: own for name, own in labeled.items() if own}, uncovered
+
+
+def _verdicts(rows: Sequence[LabelRow]) -> set[bool]:
+    return {row["verdict"] for row in rows}
 
 
 def _error_rates(

@@ -21,7 +21,7 @@ from grpo_env.errors import UsageError
 from grpo_env.integrations.examples import Unpacker, chats
 from grpo_env.rows.formats.packed_example import COLUMN, pack
 from grpo_env.rows.jsonl import dump_record
-from grpo_env.scoring.completion import read_completion
+from grpo_env.scoring.completion import Recorded, read_completion
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 
@@ -135,4 +135,4 @@ def _completion(task: Task, response: _Response) -> Completion:
     cut = (response.incomplete_details or {}).get("reason") == "max_output_tokens"
     message = {"content": text, "reasoning_content": "".join(part.text for parts in reasoning for part in parts)}
     finish, tokens = "length" if cut else "stop", (response.usage or {}).get("output_tokens")
-    return read_completion(task, [{"role": "assistant", **message}], finish_reason=finish, num_tokens=tokens)[0]
+    return read_completion(task, [{"role": "assistant", **message}], Recorded(None, finish, tokens))[0]

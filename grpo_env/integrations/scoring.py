@@ -10,7 +10,7 @@ from typing import Any
 
 from grpo_env.core import Completion, Example, Group, Score, score_groups
 from grpo_env.errors import UsageError
-from grpo_env.scoring.completion import read_completion
+from grpo_env.scoring.completion import Recorded, read_completion
 from grpo_env.scoring.conversation import Tools
 from grpo_env.taskfile.task import Task
 
@@ -26,7 +26,7 @@ def make_completion(
 ) -> Completion:
     """A model's text or chat messages as a completion. Raises ``UsageError`` for anything else."""
     ids = None if token_ids is None else tuple(token_ids)
-    return read_completion(task, content, finish_reason=finish, token_ids=ids, tools=tools)[0]
+    return read_completion(task, content, Recorded(finish_reason=finish, token_ids=ids), tools)[0]
 
 
 def score_pairs(task: Task, pairs: Iterable[Pair], step: int = 0) -> list[Score]:

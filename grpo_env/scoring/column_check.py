@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -24,20 +24,26 @@ def check_columns(rows: Sequence[Row], readers: Mapping[str, Read]) -> None:
     if not problems:
         return
     texts = _text_columns(rows)
-    others = {name: size for name, size in texts.items() if not all(_is_gold(row, name, readers) for row in rows)}
     held = ", ".join(f"{name} ({size} each)" if size else name for name, size in texts.items())
     columns = f"columns that hold texts: {held}" if texts else "no column holds texts"
-    flags = _flags(rows[0], others, problems)
-    advice = f"; try {flags}" if flags else ""
-    if texts and "completion" in problems and "--completion" not in flags:
-        unnamed = [flag for flag in ("--completion", "--answer") if flag[2:] in problems and flag not in flags]
-        advice += f"; name them with {' '.join(f'{flag} COLUMN' for flag in unnamed)}"
-    if "answer" in problems and "--answer" not in flags:
-        advice += "; --join id, prompt or order finds the answers in the task's data"
-    advice += rows_below(rows[0]) if len(rows) == 1 else ""
-    of = "the first row" if len(rows) == 1 else f"any of the first {len(rows)} rows"
+    others = {name: size for name, size in texts.items() if not all(_is_gold(row, name, readers) for row in rows)}
+    tips = _tips(problems, _flags(rows[0], others, problems), bool(texts))
+    one = len(rows) == 1
+    of = "the first row" if one else f"any of the first {len(rows)} rows"
     missing = [f"no {name} ({problem.partition('; known: ')[0]})" for name, problem in problems.items()]
-    raise UsageError(f"{' and '.join(missing)} in {of}; {columns}{advice}")
+    below = rows_below(rows[0]) if one else ""
+    raise UsageError(f"{' and '.join(missing)} in {of}; {'; '.join([columns, *tips])}{below}")
+
+
+def _tips(problems: Mapping[str, str], flags: str, has_texts: bool) -> Iterator[str]:
+    """What to try: the ``flags`` that name columns, and how to name those that none of them names."""
+    if flags:
+        yield f"try {flags}"
+    unnamed = [f"--{name}" for name in ("completion", "answer") if name in problems and f"--{name}" not in flags]
+    if has_texts and "--completion" in unnamed:
+        yield f"name them with {' '.join(f'{flag} COLUMN' for flag in unnamed)}"
+    if "--answer" in unnamed:
+        yield "--join id, prompt or order finds the answers in the task's data"
 
 
 def _problem(rows: Sequence[Row], read: Read) -> str | None:

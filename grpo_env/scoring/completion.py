@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 from grpo_env.core import Completion, EnvironmentRecord, Finish
 from grpo_env.errors import UsageError
@@ -18,23 +18,32 @@ _COUNT = re.compile(r"(\d{1,19})(?:\.0+)?", re.ASCII)
 _FINISHES: dict[Any, Finish] = {"stop": "stop", "tool_calls": "stop", "function_call": "stop", "length": "length"}
 
 
+class Recorded(NamedTuple):
+    """What is recorded of a completion besides its text; ``reasoning``: what a server returned apart from it."""
+
+    reasoning: Any = None
+    finish_reason: Any = None
+    num_tokens: Any = None
+    token_ids: tuple[int, ...] | None = None
+
+
+NOTHING = Recorded()
+
+
 def read_completion(
     task: Task,
     completion: Any,
-    *,
-    reasoning: Any = None,
-    finish_reason: Any = None,
-    num_tokens: Any = None,
-    token_ids: tuple[int, ...] | None = None,
+    recorded: Recorded = NOTHING,
     tools: Tools | None = None,
     reward: float | None = None,
 ) -> tuple[Completion, str | None]:
     """A completion (text or chat messages, see ``read_reply``) as the task's verifiers read it, and its reasoning.
 
-    Reasoning that a server returned apart from the text, in the last message or as ``reasoning``, is put back in front
-    of it. A chat with tool calls or several messages of the assistant is an episode; ``tools`` are those that it could
-    call, if they are known, and ``reward`` is what its environment paid. Raises ``UsageError``.
+    Reasoning that a server returned apart from the text, in the last message or a column, is put back in front of it.
+    A chat with tool calls or several messages of the assistant is an episode; ``tools`` are those that it could call,
+    if they are known, and ``reward`` is what its environment paid. Raises ``UsageError``.
     """
+    reasoning, finish_reason, num_tokens, token_ids = recorded
     finish: Finish = _FINISHES.get(finish_reason, "unknown") if isinstance(finish_reason, str) else "unknown"
     count = _token_count(num_tokens)
     if count is None and token_ids is not None:

@@ -30,7 +30,7 @@ from .columns import (
     select_value,
     token_ids_of,
 )
-from .completion import read_completion
+from .completion import Recorded, read_completion
 from .conversation import Tools, read_tools
 
 
@@ -179,19 +179,8 @@ class RowReader:
         columns = [per_completion(row, name, len(raw)) for name in ("reasoning_content", "finish_reason", "num_tokens")]
         tools, reward = self._tools(row), environment_reward_of(row, self.task)
         pairs = [
-            read_completion(
-                self.task,
-                completion,
-                reasoning=reasoning,
-                finish_reason=finish,
-                num_tokens=tokens,
-                token_ids=ids,
-                tools=tools,
-                reward=reward,
-            )
-            for completion, reasoning, finish, tokens, ids in zip(
-                raw, *columns, token_ids_of(row, len(raw)), strict=True
-            )
+            read_completion(self.task, completion, Recorded(*recorded), tools, reward)
+            for completion, *recorded in zip(raw, *columns, token_ids_of(row, len(raw)), strict=True)
         ]
         completions, reasonings = zip(*pairs, strict=True)
         if len(completions) == 1 and "turns" in row and not completions[0].turns:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from grpo_env.core import UNSCORED, BatchVerifier, Example, Message, Score, Status
 from grpo_env.errors import UsageError
 from grpo_env.rows.jsonl import dump_line
-from grpo_env.scoring.completion import read_completion
+from grpo_env.scoring.completion import Recorded, read_completion
 from grpo_env.scoring.reader import InputRow
 from grpo_env.scoring.scorer import score_rows
 from grpo_env.taskfile.task import Task
@@ -117,7 +117,7 @@ def _row(task: Task, index: int, item: Item) -> InputRow:
     text = item.completion
     messages = text if isinstance(text, str) else [message.model_dump() for message in text]
     try:
-        completion, _ = read_completion(task, messages, finish_reason=item.finish, num_tokens=item.num_tokens)
+        completion, _ = read_completion(task, messages, Recorded(None, item.finish, item.num_tokens))
     except UsageError as error:
         raise UsageError(f"items.{index}.completion: {error}") from error
     id = str(index) if item.id is None else item.id

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from grpo_env.errors import UsageError
 from grpo_env.registry import SAFE, is_safe_mode, load_function, locate
@@ -22,6 +22,8 @@ from .schema import DatasetSpec, Split
 BUILT_IN_GENERATORS = frozenset(
     f"grpo_env.tasks.{module}:problems" for module in ("arithmetic", "countdown", "letter_counting")
 )
+
+T = TypeVar("T")
 
 COMMIT = re.compile("[0-9a-f]{40}")
 HUB_KEYS = ("name", "revision", "data_files", "streaming")
@@ -60,13 +62,12 @@ def load_rows(
     folder: Path,
     source: str,
     limit: int | None = None,
-    keep: Callable[[Mapping[str, Any], str], bool] = lambda row, place: True,
-    use: Callable[[int, Mapping[str, Any], str], bool] = lambda number, row, place: True,
+    choose: Callable[[int, Mapping[str, Any], str], bool | None] = lambda number, row, place: True,
 ) -> SplitRows:
-    """The rows of one split that ``keep`` accepts, at most ``limit``. Local paths are relative to ``folder``.
+    """The rows of one split that are chosen, at most ``limit``. Local paths are relative to ``folder``.
 
-    ``keep`` is the task's filter, and gets a row and its place. ``use``, which also gets the row's number, is asked
-    about the rows that it accepts; others are not counted by the limit. Raises ``UsageError``, which names ``source``.
+    ``choose`` gets a row's number, the row and its place. It returns ``None`` if the task's filter leaves the row out,
+    ``False`` if it cannot be used. Raises ``UsageError``, which names ``source``.
     """
     if split not in spec.split:
         raise UsageError(f"{source}: dataset.split has no {split!r}; it has {', '.join(spec.split)}")
@@ -81,9 +82,9 @@ def load_rows(
         nonlocal read, dropped
         for number, (place, row) in enumerate(rows):
             read = number + 1
-            if not keep(row, place):
-                dropped += 1
-            elif use(number, row, place):
+            chosen = choose(number, row, place)
+            dropped += chosen is None
+            if chosen:
                 yield number, place, row
 
     kept = list(islice(accepted(), min(bounds, default=None)))
@@ -137,30 +138,36 @@ def _generate(spec: DatasetSpec, split: Split, folder: Path, source: str) -> Ite
 
 def _read(spec: DatasetSpec, split: Split, folder: Path, source: str) -> Iterator[PlacedRow]:
     """The rows of a split of ``spec.path``: of the hub, of a folder or of files."""
-    wanted, where = spec.split[split], f"{source}: dataset {spec.path!r}"
-    at = (spec.path or "").replace("{split}", str(wanted))
+    pattern, wanted = spec.path or "", spec.split[split]
+    at, where = pattern.replace("{split}", str(wanted)), f"{source}: dataset {spec.path!r}"
+    if not is_local(pattern, folder):
+        return _numbered(split, _by_layout(spec, wanted, at, where))
+    if spec.revision is not None:
+        raise UsageError(f"{where}: dataset.revision is for datasets of the hub")
+    of_one_split = isinstance(wanted, float) or "{split}" in pattern  # each file
     path = folder / at
     is_saved = any((path / name).is_file() for name in SAVED)
-    is_hub = not is_local(spec.path or "", folder)
-    if spec.revision is not None and not is_hub:
-        raise UsageError(f"{where}: dataset.revision is for datasets of the hub")
-    by_hash, by_path = isinstance(wanted, float), "{split}" in (spec.path or "")
-    if is_hub or (path.is_dir() and not (is_saved or by_hash or by_path)):  # else, a folder's files are of one split
-        return _numbered(split, _by_layout(spec, wanted, at if is_hub else str(path), where))
-    for key in HUB_KEYS:
-        if getattr(spec, key):
-            raise UsageError(f"{where}: dataset.{key} is for datasets of the hub, and folders laid out as there")
+    if path.is_dir() and not (is_saved or of_one_split):
+        return _numbered(split, _by_layout(spec, wanted, str(path), where))
+    if given := [key for key in HUB_KEYS if getattr(spec, key)]:
+        raise UsageError(f"{where}: dataset.{given[0]} is for datasets of the hub, and folders laid out as there")
     rows = _saved(path, where) if is_saved else _of_files(at, folder)
     if isinstance(rows, Mapping):
-        if isinstance(wanted, float) or wanted not in rows:
-            raise UsageError(f"{where}: no split {wanted!r}; it has {', '.join(rows)}")
-        return _numbered(split, rows[wanted])
-    if not (by_hash or by_path) and len(set(spec.split.values())) > 1:
+        return _numbered(split, _split_of(rows, wanted, where))
+    if not of_one_split and len(set(spec.split.values())) > 1:
         raise UsageError(
             f"{path}: one file cannot be both splits; put {{split}} into dataset.path, "
             "or give fractions: dataset.split={train: 0.9, eval: 0.1}"
         )
-    return ((place, row) for place, row in rows if not by_hash or _split_by_hash(row, spec) == split)
+    if isinstance(wanted, float):
+        return ((place, row) for place, row in rows if _split_by_hash(row, spec) == split)
+    return iter(rows)
+
+
+def _split_of(rows: Mapping[str, T], wanted: str | float, where: str) -> T:
+    if isinstance(wanted, float) or wanted not in rows:
+        raise UsageError(f"{where}: no split {wanted!r}; it has {', '.join(rows)}")
+    return rows[wanted]
 
 
 def _of_files(at: str, folder: Path) -> Iterator[PlacedRow]:

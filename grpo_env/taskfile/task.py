@@ -129,12 +129,12 @@ class Task:
         if limit is not None and limit < 0:
             raise ValueError(f"limit is a number of rows, at least 0, not {limit}")
 
-        def keep(row: Mapping[str, Any], place: str) -> bool:
+        def choose(number: int, row: Mapping[str, Any], place: str) -> bool | None:
             template = self.spec.dataset.filter
             where = f"{self.source}: {place}: dataset.filter"
-            return template is None or is_true(template, row, self.format, where)
+            return use(number, row, place) if template is None or is_true(template, row, self.format, where) else None
 
-        return load_rows(self.spec.dataset, split, self.folder, self.source, limit, keep, use)
+        return load_rows(self.spec.dataset, split, self.folder, self.source, limit, choose)
 
     def examples(
         self, split: AnySplit, limit: int | None = None, report: Callable[[str], None] = lambda line: None
@@ -407,7 +407,7 @@ def _locate(verifiers: Any, folder: Path, home: Path) -> None:
             continue
         _locate(spec.get("of"), folder, home)
         with suppress(UsageError):  # an unknown name, which is reported when the verifier is built
-            for option in _find(str(spec.get("use") or name), home).path_options:
+            for option in _find(str(spec.get("use") or name), home, name).path_options:
                 value = spec.get(option)
                 if isinstance(value, str) and value and (folder / value).exists():
                     spec[option] = str((folder / value).absolute())
@@ -498,39 +498,41 @@ def _parts(specs: Mapping[str, VerifierSpec], file: _File, at: list[str]) -> tup
 
 
 def _verifier(name: str, spec: VerifierSpec, file: _File, at: list[str]) -> Verifier:
-    source = file.source
-    try:
-        cls = _find(spec.use or name, file.folder)
-    except UsageError as error:
-        raise UsageError(f"{source}: {'.'.join(at)}: {error}") from error
-    if not is_dataclass(cls):
-        raise UsageError(
-            f"{source}: {'.'.join(at)}: {cls.__name__} is no dataclass; put @dataclass(frozen=True) before it"
-        )
-    options = dict(spec.model_extra or {})
+    use, where = spec.use or name, f"{file.source}: {'.'.join(at)}"
+    cls = _find(use, file.folder, where)
     known = {field.name for field in fields(cast(Any, cls))}
-    if "parts" in known:
-        if not spec.of or "parts" in options:
-            raise UsageError(f"{source}: {'.'.join(at)}.of: {spec.use or name} needs a mapping of verifiers here")
+    of_file = {"format": file.format, "is_chat": file.is_chat}
+    if spec.deadline is not None:  # may be an option, as of python_tests
+        of_file["deadline"] = spec.deadline
+    options = {key: value for key, value in of_file.items() if key in known} | (spec.model_extra or {})
+    is_composite = "parts" in known
+    if is_composite and (not spec.of or "parts" in options):
+        raise UsageError(f"{where}.of: {use} needs a mapping of verifiers here")
+    if spec.of is not None:
+        if not is_composite:
+            raise UsageError(f"{where}.of: {use} is not composed of other verifiers")
         options["parts"] = _parts(spec.of, file, [*at, "of"])
-    elif spec.of is not None:
-        raise UsageError(f"{source}: {'.'.join(at)}.of: {spec.use or name} is not composed of other verifiers")
-    if "deadline" in known and spec.deadline is not None:  # an option of its own, as of python_tests
-        options["deadline"] = spec.deadline
-    if "format" in known:
-        options.setdefault("format", file.format)
-    if "is_chat" in known:
-        options.setdefault("is_chat", file.is_chat)
-    if ".py:" in str(options.get("kind")) and not is_safe_mode():  # of accuracy
-        options["kind"] = locate(options["kind"], file.folder)
-    if any(is_template(value) for name, value in options.items() if name in known):
-        return RowOptions(cls, options, file.format, source, tuple(at))
-    return build_verifier(cls, options, source, at)
+    if isinstance(kind := options.get("kind"), str):  # of accuracy
+        options["kind"] = _located(kind, file.folder)
+    if any(is_template(value) for key, value in options.items() if key in known):
+        return RowOptions(cls, options, file.format, file.source, tuple(at))
+    return build_verifier(cls, options, file.source, at)
 
 
-def _find(use: str, folder: Path) -> type[Verifier]:
-    """The class of a verifier in a task file in ``folder``."""
-    return find(locate(use, folder) if ".py:" in use and not is_safe_mode() else use)
+def _find(use: str, folder: Path, where: str) -> type[Verifier]:
+    """The class of a verifier in a task file in ``folder``. Raises ``UsageError``, beginning with ``where``."""
+    try:
+        cls = find(_located(use, folder))
+    except UsageError as error:
+        raise UsageError(f"{where}: {error}") from error
+    if not is_dataclass(cls):
+        raise UsageError(f"{where}: {cls.__name__} is no dataclass; put @dataclass(frozen=True) before it")
+    return cls
+
+
+def _located(use: str, folder: Path) -> str:
+    """A name with the absolute path of its file, if it is in a file; unchanged in safe mode, which loads none."""
+    return locate(use, folder) if ".py:" in use and not is_safe_mode() else use
 
 
 def _part_places(specs: Mapping[str, VerifierSpec], at: str) -> Iterator[tuple[str, str]]:

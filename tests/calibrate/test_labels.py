@@ -96,7 +96,7 @@ def test_the_file_is_only_ever_appended_to(file: Path) -> None:
     before = file.read_bytes()
     press(file, "yq")
     middle = file.read_bytes()
-    assert middle == before + b'\n{"id": "a", "completion": 0, "label": true}\n'
+    assert middle == before + b'\n{"id":"a","completion":0,"label":true}\n'
     press(file, "n")
     assert file.read_bytes().startswith(middle)
     assert labels(file) == [True, False, None, None]

@@ -29,7 +29,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from grpo_env.core import Example, Group, score_groups
 from grpo_env.registry import load_file
-from grpo_env.scoring.completion import read_completion
+from grpo_env.scoring.completion import Recorded, read_completion
 from grpo_env.taskfile.task import Task, load_task
 
 OWN = '''
@@ -199,9 +199,7 @@ def ends_process(item: dict[str, Any]) -> bool:
 
 
 def completion_of(task: Task, item: dict[str, Any]) -> Any:
-    return read_completion(
-        task, item["completion"], finish_reason=item.get("finish"), num_tokens=item.get("num_tokens")
-    )[0]
+    return read_completion(task, item["completion"], Recorded(None, item.get("finish"), item.get("num_tokens")))[0]
 
 
 def without_timing(score: dict[str, Any]) -> dict[str, Any]:

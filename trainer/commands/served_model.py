@@ -19,7 +19,7 @@ from grpo_env.core import Completion, Example, Group
 from grpo_env.endpoint import Endpoint, Failure, Reply, ask, check_address, usable_key
 from grpo_env.errors import RunError, UsageError
 from grpo_env.plural import counted
-from grpo_env.scoring.completion import read_completion
+from grpo_env.scoring.completion import Recorded, read_completion
 from grpo_env.taskfile.task import Task
 
 from ..config import TrainConfig
@@ -141,9 +141,7 @@ class ServedModel:
 
 def _rollout(task: Task, reply: Reply) -> Rollout:
     finish = "stop" if reply.whole else "length"
-    seen, _ = read_completion(
-        task, reply.text, reasoning=reply.reasoning, finish_reason=finish, num_tokens=reply.num_tokens
-    )
+    seen, _ = read_completion(task, reply.text, Recorded(reply.reasoning, finish, reply.num_tokens))
     return ServedRollout([], [], seen.text, seen.finish, [], seen=seen)
 
 

@@ -34,27 +34,33 @@ def _result_row(row: Row) -> dict[str, Any]:
 
 def _trace_row(row: Row) -> dict[str, Any]:
     """verifiers 0.4, ``write_episode``: the completion is the conversation on the path to the last message."""
-    if len(row["traces"]) != 1:
-        raise UsageError(f"an episode of {len(row['traces'])} traces; expected the trace of one agent")
-    trace = row["traces"][0]
-    path, calls, task = _last_path(trace.get("nodes") or []), trace.get("calls") or [], trace["task"]
-    replies = [index for index, node in enumerate(path) if node.get("sampled")]
-    errors = trace.get("errors")
-    if not replies or (errors and not trace.get("ok")):
-        raise UsageError(f"the rollout failed: {error_message(errors[-1] if errors else None)}")
+    trace = _only_trace(row)
+    path, calls, task, info = _last_path(trace["nodes"]), trace["calls"], trace["task"], trace["info"]
+    first = next((index for index, node in enumerate(path) if node.get("sampled")), None)
+    if first is None or (any(trace["errors"]) and not trace.get("ok")):
+        raise UsageError(f"the rollout failed: {error_message(trace['errors'][-1])}")
     columns, id = unpacked(task["data"], "example")
-    recorded = (trace.get("info") or {}).get(EPISODE) or {}
+    recorded = dict(info.get(EPISODE, {}))
+    text = recorded.pop("text", None)
     return converted(
-        {**row, **columns, **{key: value for key, value in recorded.items() if key != "text"}},
-        [recorded["text"] if recorded else [_message(node) for node in path[replies[0] :]]],
-        id=id if id is not None else str(columns.get("idx", task.get("key", row.get("id")))),
-        prompt=[node["message"] for node in path[: replies[0]]],
+        {**row, **columns, **recorded},
+        [list(map(_message, path[first:])) if text is None else text],
+        id=str(columns.get("idx", task.get("key", row.get("id")))) if id is None else id,
+        prompt=[node["message"] for node in path[:first]],
         group=task.get("hash"),
         finish_reason=[recorded.get("finish_reason") or _finish(trace, calls)],
         num_tokens=[_tokens(calls)],
-        tools=trace.get("tools") or None,
-        environment_reward=None if "grpo_env" in (trace.get("info") or {}) else _reward(trace.get("rewards")),
+        tools=trace.get("tools"),
+        environment_reward=None if "grpo_env" in info else _reward(trace.get("rewards")),
     )
+
+
+def _only_trace(row: Row) -> dict[str, Any]:
+    """The trace of an episode, with empty values for what it does not have."""
+    if len(row["traces"]) != 1:
+        raise UsageError(f"an episode of {len(row['traces'])} traces; expected the trace of one agent")
+    trace = {key: value for key, value in row["traces"][0].items() if value}
+    return {"nodes": [], "calls": [], "errors": [None], "info": {}, **trace}
 
 
 def _last_path(nodes: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
