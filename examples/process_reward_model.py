@@ -35,7 +35,7 @@ from grpo_env.trainer.engine.bundled import BUNDLED
 from grpo_env.trainer.engine.policy import load_policy
 from grpo_env.trainer.rollout import make_prompts, sample_rollouts, score_rollouts
 from grpo_env.verifiers.blocks import reasoning_span
-from grpo_env.verifiers.process import EquationSteps
+from grpo_env.verifiers.equation_steps import EquationSteps
 from grpo_env.verifiers.segments import spans
 
 STEP_TAG = "\n"  # after each step, where the model predicts the label, as in TRL's PRMTrainer

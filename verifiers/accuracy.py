@@ -17,7 +17,7 @@ from .answers.decide import ACCEPTS, decide
 from .answers.extract import SOURCES, ExtractedAnswer, Source, final_answer
 from .answers.gold import Gold, Golds, read_golds
 from .answers.kinds.mathematics import UndecidedError, several
-from .answers.kinds.own import own_kind
+from .answers.kinds.own_kind import own_kind
 from .answers.kinds.which_kind import KINDS, Kind
 from .answers.math.algebra import DeadlineError, TimeLimit, UnreadableError
 from .answers.math.parse import MAX_LENGTH

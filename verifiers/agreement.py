@@ -18,7 +18,7 @@ from .answers.decide import decide
 from .answers.extract import ExtractedAnswer, final_answer
 from .answers.gold import Gold
 from .answers.hedges import unevaluated
-from .answers.kinds.text import plain
+from .answers.kinds.plain_text import plain
 from .answers.kinds.which_kind import kind_of, read
 from .answers.math.algebra import DeadlineError, TimeLimit, UnreadableError
 from .answers.math.normal import squeezed

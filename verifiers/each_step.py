@@ -11,7 +11,7 @@ from grpo_env.core import BatchVerifier, Case, Completion, Example, Group, Score
 from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
-from .parts import Unweighted, composite_score, unscored_composite
+from .composite import Unweighted, composite_score, unscored_composite
 from .steps import MAX_STEPS, Segmented
 
 MAX_CHARACTERS = 5_000_000  # that the part reads of a completion, with the context of each step

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 from grpo_env.core import Case, Completion, Example, Score, Verifier
 from grpo_env.registry import verifier
-from grpo_env.verifiers.process import EquationSteps
+from grpo_env.verifiers.equation_steps import EquationSteps
 
 _OPERATION = re.compile(r"\d\s*([-+]\s*\d+)\s*=")
 _INFO = {"equations": ["12+8=20", "20-7=13"]}

@@ -19,7 +19,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from grpo_env.core import Completion, Example, Format, Score
-from grpo_env.verifiers.process import EquationSteps
+from grpo_env.verifiers.equation_steps import EquationSteps
 
 MODELS = ("6b_finetuning", "6b_verification", "175b_finetuning", "175b_verification")
 PLAIN = Format(reasoning=None, answer=None)

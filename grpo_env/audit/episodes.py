@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
-from grpo_env.check.episodes import reads_turns
+from grpo_env.check.environment import reads_turns
 from grpo_env.check.gold_completion import NEUTRAL_REASONING, CompletionTemplate, gold_answer
 from grpo_env.core import Completion, Example, Group
 from grpo_env.environments.episode import EnvironmentClass
@@ -32,7 +32,7 @@ from .kept_files import can_be_kept, kept
 from .scoreboard import Audit, Outcome
 
 if TYPE_CHECKING:
-    from grpo_env.verifiers.parts import Composite
+    from grpo_env.verifiers.composite import Composite
 
 FAMILIES = ("gold path", "lazy", "two tools", "arguments", "tampering")
 WRONG = "I do not know."

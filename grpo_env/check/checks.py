@@ -19,14 +19,14 @@ from grpo_env.taskfile.task import Task
 from grpo_env.workers.scoring_process import score_in_process
 
 from .data import columns, ids, lengths, overlap, repeated
-from .episodes import PLAYED, check_environment, metric_judges_turns
+from .environment import PLAYED, check_environment, metric_judges_turns
 from .findings import Finding, by_cause, error, short, warning
 from .gold_completion import gold_answer, option, prompt_text
-from .gold_forms import gold_forms
-from .gold_kinds import gold_kinds
 from .golds import check_golds
 from .left_out import left_out
-from .templates import constant_answer, constant_prompt, gold_in_prompt, other_tags
+from .odd_golds import gold_kinds
+from .refused_forms import gold_forms
+from .template_checks import constant_answer, constant_prompt, gold_in_prompt, other_tags
 from .test_strength import test_strength
 
 SHOWN = 5  # findings of a kind in the text; JSON has all

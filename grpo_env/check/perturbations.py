@@ -155,7 +155,7 @@ def perturbations(
 def changes(gold: str, tolerates: Set[str] = frozenset()) -> Iterator[tuple[str, str]]:
     """Name and text of each change of a gold answer alone, by its kind."""
     from grpo_env.verifiers.answers.kinds.codes import is_code
-    from grpo_env.verifiers.answers.kinds.text import plain
+    from grpo_env.verifiers.answers.kinds.plain_text import plain
     from grpo_env.verifiers.answers.kinds.which_kind import kind_of
 
     gold = gold.strip()

@@ -65,7 +65,7 @@ def calibrate(
     With --out, draw a stratified sample of completions to be labeled. Given the labeled file, or a column of labels
     with --label, print the error rates, overall and by stratum, and the completions with a wrong verdict.
     """
-    from grpo_env.calibrate.labels import is_label_file
+    from grpo_env.calibrate.label_file import is_label_file
     from grpo_env.scoring import Fields, Options
 
     paths, overrides = split_files(files)
@@ -146,7 +146,7 @@ def _from_completions(
 
 
 def _print_sample(again: str, rows: list[LabelRow], out: Path, as_json: bool) -> None:
-    from grpo_env.calibrate.view import sample_lines
+    from grpo_env.calibrate.report_lines import sample_lines
 
     if as_json:
         sizes = {row["stratum"]: row["stratum_size"] for row in rows}
@@ -183,7 +183,7 @@ def _report_labels(task: Task, path: Path, ask: bool, show: int, as_json: bool) 
 
 def _report(task: Task, rows: list[LabelRow], show: int, as_json: bool, unscored: int = 0) -> None:
     from grpo_env.calibrate import calibrate as estimate
-    from grpo_env.calibrate.view import error_lines, summary_lines
+    from grpo_env.calibrate.report_lines import error_lines, summary_lines
 
     if other := next((row["task"] for row in rows if row["task"] != task.name), None):
         raise UsageError(f"these completions were scored by the task {other}, not {task.name}")

@@ -11,7 +11,7 @@ from typing import Any
 from grpo_env.core import Completion, Example, Group, Score, score_groups
 from grpo_env.errors import UsageError
 from grpo_env.scoring.completion import Recorded, read_completion
-from grpo_env.scoring.conversation import Tools
+from grpo_env.scoring.recorded_turns import Tools
 from grpo_env.taskfile.task import Task
 
 Pair = tuple[Example, Completion]

@@ -4,7 +4,7 @@
 """
 
 from .columns import Fields, select
-from .run import Options, score_files
+from .files import Options, score_files
 from .score_row import score_row
 from .scorer import RowResult, score_records
 from .summary import ScoreSummary

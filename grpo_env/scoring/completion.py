@@ -11,7 +11,7 @@ from grpo_env.rows.formats.chat import Reply, read_reply
 from grpo_env.taskfile.task import Task
 from grpo_env.taskfile.templates import is_missing
 
-from .conversation import Tools, is_episode, read_turns, with_reasoning
+from .recorded_turns import Tools, is_episode, read_turns, with_reasoning
 
 MAX_TOKENS = 2**31 - 1
 _COUNT = re.compile(r"(\d{1,19})(?:\.0+)?", re.ASCII)

@@ -26,8 +26,8 @@ from grpo_env.taskfile.task import Task
 
 from .column_check import check_columns
 from .columns import Fields, completions_of, gold_answer_of, select
-from .conversation import Tools
-from .reader import RowReader
+from .recorded_turns import Tools
+from .row_reader import RowReader
 
 DETECTION_ROWS = 32  # first rows by which the format of a file is detected
 HASHED_BYTES = 1 << 20  # at each end of a file, so that hashing takes milliseconds whatever its size

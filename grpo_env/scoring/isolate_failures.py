@@ -10,7 +10,7 @@ from grpo_env.workers.killable_worker import WorkerDiedError
 
 from .chunks import Chunk
 from .job import ChunkResult, Job
-from .reader import RowReader
+from .row_reader import RowReader
 from .summary import ScoreSummary
 
 Attempt = Callable[[Chunk], ChunkResult]  # in a fresh process; raises WorkerDiedError

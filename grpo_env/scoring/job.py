@@ -12,9 +12,9 @@ from grpo_env.rows.jsonl import dump_line
 from grpo_env.rows.reader import Line, Record, parse
 from grpo_env.taskfile.task import Task
 
-from .advantages import Advantage, group_advantages
 from .chunks import Chunk
-from .reader import InputRow, RowReader
+from .group_advantages import Advantage, group_advantages
+from .row_reader import InputRow, RowReader
 from .score_row import score_row
 from .scorer import RowResult, score_rows
 from .summary import ScoreSummary

@@ -10,7 +10,7 @@ from grpo_env.rows.formats.file_format import PROMPT_RECORDED
 from grpo_env.taskfile.schema import VerifierSpec
 from grpo_env.taskfile.task import Task
 
-from .advantages import Advantage
+from .group_advantages import Advantage
 from .scorer import RowResult
 
 

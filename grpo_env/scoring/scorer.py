@@ -15,7 +15,7 @@ from grpo_env.taskfile.task import Task
 from .chunks import Chunk, cut_file
 from .columns import MAX_GROUP, Fields
 from .parallel import map_on_workers
-from .reader import InputRow, RowReader
+from .row_reader import InputRow, RowReader
 
 
 class RowResult(NamedTuple):

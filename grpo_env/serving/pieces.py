@@ -14,7 +14,7 @@ from grpo_env.core import UNSCORED, BatchVerifier, Example, Message, Score, Stat
 from grpo_env.errors import UsageError
 from grpo_env.rows.jsonl import dump_line
 from grpo_env.scoring.completion import Recorded, read_completion
-from grpo_env.scoring.reader import InputRow
+from grpo_env.scoring.row_reader import InputRow
 from grpo_env.scoring.scorer import score_rows
 from grpo_env.taskfile.task import Task
 from grpo_env.workers.killable_worker import ProgramWorker

@@ -14,7 +14,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from grpo_env.errors import RunError
-from grpo_env.scoring.reader import InputRow
+from grpo_env.scoring.row_reader import InputRow
 from grpo_env.workers.killable_worker import LateError, LateVerifierError, WorkerDiedError
 
 from .pieces import PIECE, Piece, PieceScorer, Scored, encode, units, unscored

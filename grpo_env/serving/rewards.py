@@ -8,7 +8,7 @@ import json
 from grpo_env.core import Score
 from grpo_env.integrations.openrlhf import RewardFunc
 from grpo_env.integrations.scoring import with_parts
-from grpo_env.scoring.reader import InputRow
+from grpo_env.scoring.row_reader import InputRow
 from grpo_env.taskfile.task import Task
 
 from .pool import WorkerPool

@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from grpo_env.calibrate.labels import KEYS, UNDO, append_label, check_appendable, read_labels
+from grpo_env.calibrate.label_file import KEYS, UNDO, append_label, check_appendable, read_labels
 from grpo_env.errors import UsageError
 
 from .app import STATIC, Guard, html_page, usage_error, whole

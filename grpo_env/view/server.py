@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from starlette.types import ASGIApp
 
-from grpo_env.calibrate.labels import is_label_file
+from grpo_env.calibrate.label_file import is_label_file
 from grpo_env.plural import counted
 from grpo_env.serving.address import listen, url_of
 from grpo_env.serving.quiet_server import quiet_server

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grpo_env.calibrate.rates import Calibration, calibrate, linear_interval
+from grpo_env.calibrate.report_lines import summary_lines
 from grpo_env.calibrate.sample import LabelRow, allocate
-from grpo_env.calibrate.view import summary_lines
 from grpo_env.confidence_intervals import clopper_pearson
 from grpo_env.errors import UsageError
 

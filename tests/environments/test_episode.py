@@ -13,8 +13,8 @@ from grpo_env.core import Completion, Example, Group, Message, Turn, score_group
 from grpo_env.environments.episode import EnvironmentClass, Episode, check_template, messages_of
 from grpo_env.errors import UsageError
 from grpo_env.rows.reader import Line
-from grpo_env.scoring.reader import RowReader
-from grpo_env.scoring.run import score_files
+from grpo_env.scoring.files import score_files
+from grpo_env.scoring.row_reader import RowReader
 from grpo_env.taskfile.task import make_task
 
 HERE = Path(__file__).parent

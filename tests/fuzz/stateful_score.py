@@ -38,9 +38,9 @@ from hypothesis.stateful import (
 from rich.console import Console
 
 from grpo_env.errors import UsageError
-from grpo_env.scoring import chunks, resume, run
+from grpo_env.scoring import chunks, files, resume
+from grpo_env.scoring.files import score_files
 from grpo_env.scoring.job import ChunkResult, Job
-from grpo_env.scoring.run import score_files
 from grpo_env.taskfile.task import Task, load_task
 
 TASK = """
@@ -209,7 +209,7 @@ def warm_task() -> Task:
         for suffix in (".jsonl", ".parquet"):
             score_files(task, [folder / "rows.jsonl"], folder / f"out{suffix}", workers=1, console=Console(quiet=True))
             resume.rejects_of(folder / f"out{suffix}").unlink()
-        run.map_on_workers = workers
+        files.map_on_workers = workers
         return task
 
 

@@ -8,7 +8,7 @@ import pytest
 from grpo_env.core import score_one
 from grpo_env.rows.formats.detect import detect_format
 from grpo_env.rows.reader import read_records
-from grpo_env.scoring.reader import RowReader
+from grpo_env.scoring.row_reader import RowReader
 from grpo_env.taskfile.task import make_task
 
 from .conftest import GROUP

@@ -26,9 +26,9 @@ from grpo_env.rows.formats.packed_example import pack
 from grpo_env.rows.formats.trl import TRL_COMPLETIONS
 from grpo_env.rows.reader import Record, read_records
 from grpo_env.scoring import Fields
-from grpo_env.scoring.conversation import read_tools, read_turns
-from grpo_env.scoring.reader import RowReader
-from grpo_env.scoring.run import score_files
+from grpo_env.scoring.files import score_files
+from grpo_env.scoring.recorded_turns import read_tools, read_turns
+from grpo_env.scoring.row_reader import RowReader
 from grpo_env.taskfile.task import load_task
 
 RIGHT = "<think>\n9*2=18\n</think>\n<answer>\n18\n</answer>"

@@ -6,7 +6,7 @@ from grpo_env.errors import UsageError
 from grpo_env.integrations.scoring import make_completion as read_by_integration
 from grpo_env.rows.formats.detect import detect_format
 from grpo_env.rows.reader import Record
-from grpo_env.scoring.reader import RowReader
+from grpo_env.scoring.row_reader import RowReader
 from grpo_env.taskfile.task import make_task
 
 TASK = {

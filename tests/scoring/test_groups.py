@@ -17,7 +17,7 @@ from grpo_env.scoring.chunks import Chunk, cut_file
 from grpo_env.scoring.columns import MAX_GROUP
 from grpo_env.scoring.isolate_failures import isolate_failures
 from grpo_env.scoring.job import Job
-from grpo_env.scoring.reader import RowReader
+from grpo_env.scoring.row_reader import RowReader
 from grpo_env.taskfile.task import make_task
 from grpo_env.workers.killable_worker import WorkerDiedError
 

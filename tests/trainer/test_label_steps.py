@@ -22,7 +22,7 @@ from grpo_env.scoring.summary import ScoreSummary
 from grpo_env.taskfile.task import load_task
 from grpo_env.trainer.commands import label_steps as module
 from grpo_env.trainer.commands.label_steps import Request, label_steps
-from grpo_env.verifiers.process import LabelledSteps
+from grpo_env.verifiers.equation_steps import LabelledSteps
 
 from .chain import BREAK, CHAIN, END, LONGEST, A, B, Chain, make_chain
 

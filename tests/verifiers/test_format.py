@@ -12,7 +12,7 @@ from grpo_env.core import Completion, Example, Format
 from grpo_env.errors import UsageError
 from grpo_env.verifiers.blocks import is_blank, whole_turn
 from grpo_env.verifiers.format import SoftFormat, StrictFormat
-from grpo_env.verifiers.tags import TagCount
+from grpo_env.verifiers.tag_count import TagCount
 
 PIECES = ["<think>", "</think>", "<answer>", "</answer>", "a", "b c", " ", "\n", "\u200b", "<b>"]
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from grpo_env.core import Completion, Example, Format
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import make_verifier
-from grpo_env.verifiers.text import Keywords
+from grpo_env.verifiers.keywords import Keywords
 from grpo_env.verifiers.words import normalized
 
 from .tables import check_all, read

@@ -9,7 +9,7 @@ pytest.importorskip("duckdb", reason="pip install 'grpo_env[view]'")
 
 from starlette.testclient import TestClient
 
-from grpo_env.calibrate.labels import read_labels
+from grpo_env.calibrate.label_file import read_labels
 from grpo_env.errors import UsageError
 from grpo_env.view.label_page import make_label_app
 

@@ -28,8 +28,8 @@ from grpo_env.scoring.columns import Fields
 from grpo_env.scoring.input_file import InputFile, require_rows
 from grpo_env.scoring.job import ChunkResult, Reject
 from grpo_env.scoring.problems import Problems
-from grpo_env.scoring.reader import InputRow
 from grpo_env.scoring.resume import ResumableOutput
+from grpo_env.scoring.row_reader import InputRow
 from grpo_env.scoring.summary import ScoreSummary
 from grpo_env.scoring.summary_table import print_skipped
 from grpo_env.taskfile.task import Task

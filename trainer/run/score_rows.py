@@ -8,7 +8,7 @@ from typing import Any
 
 from grpo_env.rows.writer import new_rows
 from grpo_env.scoring import RowResult, score_row
-from grpo_env.scoring.reader import InputRow
+from grpo_env.scoring.row_reader import InputRow
 from grpo_env.taskfile.task import Task
 
 from ..shared_types import ScoredRollout

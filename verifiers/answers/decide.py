@@ -14,7 +14,7 @@ from .kinds.date import Date, read_date, same_date
 from .kinds.literal import same as same_literal
 from .kinds.mathematics import UndecidedError
 from .kinds.mathematics import same as same_mathematics
-from .kinds.text import plain, same_text
+from .kinds.plain_text import plain, same_text
 from .kinds.truth import names_truth
 from .kinds.truth import same as same_truth
 from .kinds.which_kind import MATHEMATICS, Kind

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from .extract import answer_in
 from .kinds.json_value import text_list
-from .kinds.own import OwnKind, own_kind
+from .kinds.own_kind import OwnKind, own_kind
 from .kinds.which_kind import KINDS, MATHEMATICS, Answer, Kind, is_of, kind_of, read
 from .math.algebra import DeadlineError, TimeLimit, UnreadableError, formula_problem
 from .math.compare import compare

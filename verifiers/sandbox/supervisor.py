@@ -23,7 +23,7 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 from .confine import answer_clone, clone_listener, confine, protect
-from .equality import equality
+from .equal_values import equality
 from .limits import STANDARD_ERROR, Limits, exceeds_disk_limits, exceeds_own_disk, remove_tree, set_memory_limit
 from .values import MAX_DIGITS, NotPlainError, digest, shown, to_json
 

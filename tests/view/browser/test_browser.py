@@ -19,7 +19,7 @@ from selenium.webdriver import Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
-from grpo_env.calibrate.labels import read_labels
+from grpo_env.calibrate.label_file import read_labels
 from grpo_env.results.report import make_report, render
 from grpo_env.view.bundle import bundle
 

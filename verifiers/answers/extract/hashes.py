@@ -9,7 +9,7 @@ from grpo_env.lazy_regex import lazy_compile
 
 from ..kinds.codes import is_code
 from ..kinds.date import read_date
-from ..kinds.text import plain
+from ..kinds.plain_text import plain
 from ..quantities.currencies import SIGNS
 from .result import MAX_ANSWERS, ExtractedAnswer, extracted, is_number, is_value
 from .stated import stated

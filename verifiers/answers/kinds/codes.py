@@ -11,7 +11,7 @@ from math import gcd
 
 from grpo_env.lazy_regex import lazy_compile
 
-from .text import MAX_LENGTH
+from .plain_text import MAX_LENGTH
 
 FUNCTIONS = frozenset((
     "sin", "cos", "tan", "cot", "sec", "csc", "log", "ln", "lg", "exp", "sqrt", "cbrt", "arcsin", "arccos", "arctan",
@@ -71,7 +71,7 @@ _LETTER_THEN_DIGIT = lazy_compile(r"([A-Za-z]+)\d")
 
 
 def is_code(text: str) -> bool:
-    """Whether a text in the spelling of ``text.plain`` is one of these."""
+    """Whether a text in the spelling of ``plain_text.plain`` is one of these."""
     if len(text) > MAX_LENGTH or "\\" in text or text.replace(" ", "").isalpha():
         return False
     characters = set(text)

@@ -56,7 +56,7 @@ def same_date(one: Date, other: Date) -> bool:
 
 
 def read_date(text: str) -> Date | None:
-    """The date that all of a text is, or ``None``; a text in the spelling of ``text.plain``.
+    """The date that all of a text is, or ``None``; a text in the spelling of ``plain_text.plain``.
 
     A day of the week in front has to be that of the date.
     """

@@ -10,7 +10,7 @@ import re
 from grpo_env.lazy_regex import lazy_compile
 
 from ..hedges import CORRECTS, DOUBTS, LEAVES_OPEN, WRONG
-from .text import plain
+from .plain_text import plain
 
 _WORDS = ("yes", "no", "true", "false")
 _WORD = lazy_compile(r"(?:(?:most |very )?likely )?[\"'\u201c]?(yes|no|true|false)\b[\"']?", re.IGNORECASE)

@@ -34,8 +34,8 @@ from ..quantities.units import split_unit
 from .codes import FUNCTIONS, is_code, is_name
 from .date import Date, read_date
 from .literal import is_literal
-from .text import MAX_LENGTH as MAX_TEXT
-from .text import plain
+from .plain_text import MAX_LENGTH as MAX_TEXT
+from .plain_text import plain
 from .truth import is_truth
 
 Kind = Literal["number", "formula", "set", "tuple", "text", "truth", "choice", "date", "literal"]

@@ -15,7 +15,7 @@ from grpo_env.errors import UsageError
 from grpo_env.registry import find
 from grpo_env.verifiers.answers.gold import kind_of_gold
 from grpo_env.verifiers.answers.kinds.date import read_date, same_date
-from grpo_env.verifiers.answers.kinds.text import plain, same_text
+from grpo_env.verifiers.answers.kinds.plain_text import plain, same_text
 from grpo_env.verifiers.answers.kinds.which_kind import KINDS, kind_of
 
 from ...tables import check_all, read

@@ -12,7 +12,7 @@ from grpo_env.rows.formats.detect import detect_format
 from grpo_env.rows.reader import Record
 from grpo_env.scoring import Fields, score_files
 from grpo_env.scoring.input_file import InputFile
-from grpo_env.scoring.reader import RowReader
+from grpo_env.scoring.row_reader import RowReader
 from grpo_env.scoring.score_row import score_row
 from grpo_env.scoring.scorer import score_rows
 from grpo_env.taskfile.task import make_task

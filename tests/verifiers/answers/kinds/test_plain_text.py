@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grpo_env.verifiers.answers.kinds.text import plain, same_text
+from grpo_env.verifiers.answers.kinds.plain_text import plain, same_text
 
 
 @pytest.mark.parametrize(

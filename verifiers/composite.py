@@ -26,7 +26,7 @@ from grpo_env.core import (
 )
 from grpo_env.errors import UsageError, nearest
 
-from .episodes import On, example_read, folded, views
+from .episode_views import On, example_read, folded, views
 from .schedule import Schedule, number_at
 
 

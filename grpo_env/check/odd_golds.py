@@ -89,7 +89,7 @@ class _Golds:
     def free_text(self, doubts: Set[int]) -> int:
         """How many are texts, and neither codes (``3-1``, ``10:30``) nor doubtful."""
         from grpo_env.verifiers.answers.kinds.codes import is_code
-        from grpo_env.verifiers.answers.kinds.text import plain
+        from grpo_env.verifiers.answers.kinds.plain_text import plain
 
         rows = (row for row in self.indices.get("text", ()) if row not in doubts)
         return sum(not is_code(plain(self.texts[row])) for row in rows)

@@ -15,7 +15,7 @@ from grpo_env.workers.scoring_process import score_in_process
 from .data import named
 from .findings import Finding, short, warning
 from .gold_completion import NEUTRAL_REASONING, CompletionTemplate, judging, option
-from .gold_kinds import metric_entry, weight_of, yaml_line
+from .odd_golds import metric_entry, weight_of, yaml_line
 from .perturbations import literal, written
 
 SCORED = 200  # gold answers of a form that are scored in another one

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grpo_env.core import Score, StepScore
-from grpo_env.scoring.advantages import group_advantages
+from grpo_env.scoring.group_advantages import group_advantages
 from grpo_env.trainer.advantages import outcome_advantages, process_advantages
 from grpo_env.trainer.config import AdvantageConfig
 

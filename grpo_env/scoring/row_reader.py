@@ -31,7 +31,7 @@ from .columns import (
     token_ids_of,
 )
 from .completion import Recorded, read_completion
-from .conversation import Tools, read_tools
+from .recorded_turns import Tools, read_tools
 
 
 class InputRow(NamedTuple):

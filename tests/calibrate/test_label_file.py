@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from grpo_env.calibrate.labels import ask, is_label_file, read_labels
+from grpo_env.calibrate.label_file import ask, is_label_file, read_labels
 from grpo_env.errors import UsageError
 
 

@@ -25,13 +25,13 @@ from grpo_env.registry import load_file, verifier
 from grpo_env.results.parts import named_scores
 from grpo_env.results.rows import read_scores
 from grpo_env.rows.reader import read_records
-from grpo_env.scoring import Fields, Options, chunks, run, score_files
+from grpo_env.scoring import Fields, Options, chunks, files, score_files
 from grpo_env.scoring.chunks import Chunk
 from grpo_env.scoring.input_file import InputFile
 from grpo_env.scoring.job import Job
 from grpo_env.scoring.parquet_output import write_parquet
-from grpo_env.scoring.reader import RowReader
 from grpo_env.scoring.resume import ResumableOutput
+from grpo_env.scoring.row_reader import RowReader
 from grpo_env.scoring.score_row import score_fields
 from grpo_env.taskfile.task import make_task
 
@@ -524,7 +524,7 @@ def test_an_output_in_no_folder_is_refused_before_the_input_is_read(task, tmp_pa
 
 
 def test_a_pipe_without_a_writer_is_not_waited_for_in_silence(task, tmp_path, monkeypatch):
-    monkeypatch.setattr(run, "PATIENCE", 0.0)
+    monkeypatch.setattr(files, "PATIENCE", 0.0)
     pipe, console = tmp_path / "rows", Console(file=io.StringIO(), width=200)
     os.mkfifo(pipe)
 
