@@ -205,7 +205,7 @@ def warm_task() -> Task:
         (folder / "sums.yaml").write_text(TASK)
         (folder / "rows.jsonl").write_text('{"answer": "5", "completion": "#### 5"}\n{broken')
         task = load_task(folder / "sums.yaml")
-        workers, run.map_on_workers = run.map_on_workers, in_this_process  # type: ignore[assignment]
+        workers, files.map_on_workers = files.map_on_workers, in_this_process  # type: ignore[assignment]
         for suffix in (".jsonl", ".parquet"):
             score_files(task, [folder / "rows.jsonl"], folder / f"out{suffix}", workers=1, console=Console(quiet=True))
             resume.rejects_of(folder / f"out{suffix}").unlink()
@@ -223,7 +223,7 @@ class ScoreRuns(Runs):
         code = FAILED
         try:
             chunks.CHUNK_ROWS, resume.SAVE_EVERY = CHUNK_ROWS, save
-            run.map_on_workers = in_this_process  # type: ignore[assignment]
+            files.map_on_workers = in_this_process  # type: ignore[assignment]
             if kill:
                 send_signal_at(at, kill)
             score_files(FORKED_TASK, self.inputs, out, workers=1, restart=restart, console=Console(file=StringIO()))
