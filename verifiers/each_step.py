@@ -36,7 +36,8 @@ class EachStep(Segmented, Unweighted):
     that the part leaves unscored makes the whole unscored. The part's ``deadline`` is for all steps of a completion
     together.
 
-    Source: rewards at the ends of steps are those of DeepSeekMath (arXiv:2402.03300, 4.1.3).
+    Source: rewards at the ends of steps are those of DeepSeekMath (arXiv:2402.03300, 4.1.3). Who labels a step of
+    PRM800K (arXiv:2305.20050) has read what comes before it.
     """
 
     context: bool = False

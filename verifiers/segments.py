@@ -109,7 +109,9 @@ def _cuts(text: str, start: int, end: int, by: Segmenter, separator: str) -> Ite
         return
     matches = (_SENTENCE_END if by == "sentence" else _CUTS[by]).finditer(text, start, end)
     cuts = [match for match in matches if by != "sentence" or _ends_sentence(text, start, match)]
-    uncut = _uncut(text, start, end if cuts else start)
+    if not cuts:
+        return
+    uncut = _uncut(text, start, end)
     whole = next(uncut, None)
     for match in cuts:
         first, last = (match.end(), match.end()) if by == "sentence" else match.span()
