@@ -59,7 +59,7 @@ class WeightedSum(Composite):
 
     def _steps(self, scores: tuple[Score, ...], completion: Completion) -> tuple[StepScore, ...]:
         counted = [score for score in scores if score.process]
-        steps = [step for score in counted for step in _named_steps(score, score.process)]
+        steps = [step for score in counted if score.steps for step in _named_steps(score, score.process)]
         outcomes = [score for score in counted if not score.steps]
         if outcomes:
             value = self.bounded(sum(score.process * (score.value or 0.0) for score in outcomes))
