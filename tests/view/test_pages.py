@@ -339,7 +339,7 @@ def test_a_search_is_marked_where_it_is():
 @pytest.fixture
 def few(monkeypatch):
     """The number of rows that are indexed first."""
-    for module in ("sources", "store"):
+    for module in ("sources", "duckdb_index"):
         monkeypatch.setattr(f"grpo_env.view.{module}.HEAD", 4)
     return 4
 
