@@ -96,13 +96,12 @@ _environment = _Environment()
 
 
 class _Compiled(NamedTuple):
+    """A template, its columns, the one that is all of it (``{{ question }}``), and whether it uses no row."""
+
     template: Template
-    names: frozenset[str]
-    """The columns that it uses."""
+    columns: frozenset[str]
     column: str | None
-    """The column that is all of it, as in ``{{ question }}``."""
     is_constant: bool
-    """Whether it uses no row, as most system prompts."""
 
 
 @lru_cache(maxsize=1024)
@@ -127,16 +126,16 @@ def render(template: str, row: Mapping[str, Any], format: Format, where: str) ->
     identifiers: ``{{ row['6b_finetuning'].solution }}``). Raises ``UsageError``, beginning with ``where``, which names
     the unknown field and the nearest column.
     """
-    compiled, names, column, is_constant = _compiled(template, where)
-    if not names <= row.keys():
-        name = min(names - row.keys())
+    compiled, columns, column, is_constant = _compiled(template, where)
+    if not columns <= row.keys():
+        name = min(columns - row.keys())
         raise UsageError(f"{where}: template {template!r} uses the unknown field {name!r}; {nearest(name, row)}")
     if column and isinstance(text := row[column], str):
         return text
     try:
         if is_constant:
             return _constant(template, format)
-        known = {name: _visible(row[name]) for name in names}
+        known = {name: _visible(row[name]) for name in columns}
         return compiled.render(known, format=format, row=row)
     except (UndefinedError, TemplateError) as error:
         raise UsageError(f"{where}: template {template!r}: {error}") from error

@@ -131,3 +131,19 @@ def test_a_chat_template_that_fails_is_an_error_of_one_line(error):
     with pytest.raises(UsageError, match=r"train/0: the chat template of some/model fails: [ZMR]\w+Error") as caught:
         prompt_text(Tokenizer(error), example, Format())
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        ("{{ a }}", "{{ b }}\n"),  # a text is not a template again, and keeps its line break
+        ("{{a}}", "{{ b }}\n"),
+        ("{{ a }}\n", "{{ b }}\n\n"),
+        ("{{ b }}", "[1, null]"),
+        ("{{ format }}", str(Format())),  # the task's format, whatever the columns are called
+        ("{{ true }}", "True"),
+    ],
+)
+def test_a_template_of_one_column_is_its_text(template, text):
+    row = {"a": "{{ b }}\n", "b": [1, None], "format": "column", "true": "column"}
+    assert render(template, row, Format(), "here") == text
