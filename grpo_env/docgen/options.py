@@ -6,7 +6,7 @@ import ast
 import inspect
 import json
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, asdict, fields, is_dataclass
 from itertools import pairwise
 from types import UnionType
@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from grpo_env.bounds import bounds
 
 REQUIRED = "(required)"
+LONGEST_DEFAULT = 100  # characters
 
 
 class Option(NamedTuple):
@@ -101,16 +102,25 @@ def _as_yaml(value: Any) -> str:
     return json.dumps(dict(value) if isinstance(value, Mapping) else value, ensure_ascii=False, default=str)
 
 
-def option_table(rows: Sequence[Option]) -> list[str]:
-    """The lines of a Markdown table."""
-    return [
-        "| option | value | default | meaning |",
-        "|---|---|---|---|",
-        *(
-            f"| `{row.name}` | {cell(row.type)} | {code(row.default)} | {cell(row.description.replace('``', '`'))} |"
-            for row in rows
-        ),
-    ]
+def option_list(rows: Iterable[Option]) -> list[str]:
+    """The lines of a Markdown list: name, type and default, meaning."""
+    return [f"- `{row.name}`{_values(row)}: {row.description.replace('``', '`')}" for row in rows]
+
+
+def _values(row: Option) -> str:
+    """The type and default of an option, without what its default or its description says."""
+    choices = row.type.split(" or ")
+    is_explained = len(choices) > 1 and all(f"`{choice}`" in row.description for choice in choices)
+    is_shown = row.default.startswith('"') or row.type in ("true or false", "number", "whole number")
+    is_shown = is_explained or (is_shown and row.default not in ("null", REQUIRED))
+    words = [] if is_shown else [row.type]
+    if row.default == REQUIRED:
+        words.append("required")
+    elif len(row.default) > LONGEST_DEFAULT:
+        words.append("has a default")
+    elif row.default != "null":
+        words.append(f"default {code(row.default)}")
+    return f" ({', '.join(words)})" if words else ""
 
 
 def code(text: str) -> str:

@@ -80,8 +80,8 @@ def test_the_lines_for_the_first_hour_are_verifiers_of_a_task(name, line, tmp_pa
 
 def test_the_page_shows_the_first_cases_of_every_value_in_their_order():
     cases = tuple(Case(str(index), value, "") for index, value in enumerate([1.0, 1.0, 1.0, 0.0, 0.0, None]))
-    assert [case.completion for case in telling(cases)] == ["0", "1", "3", "5"]
-    assert telling(cases[:3]) == cases[:3]
+    assert [case.completion for case in telling(cases)] == ["0", "3"]
+    assert telling(cases[:2]) == cases[:2]
 
 
 def test_an_option_of_several_verifiers_stands_once_on_the_page_and_in_every_entry():
