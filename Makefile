@@ -19,9 +19,10 @@ lint: $(VENV)/ready
 	$(BIN)/ruff format --check .
 
 # The top-level folders become grpo_env.verifiers etc. only when installed, so types are checked on the installed package.
-reference:  # the pages that are generated from the classes
+reference:  # the pages that are generated from the classes and from recorded runs
 	$(BIN)/python -c "from grpo_env.docgen.reference import page; print(page(), end='')" > docs/settings.md
 	$(BIN)/grpo_env verifiers show --all > docs/catalogue.md
+	$(BIN)/python docs/site/proven.py
 
 types: shipped
 	cd build/typing && $(abspath $(BIN))/mypy --config-file $(CURDIR)/pyproject.toml -p grpo_env
@@ -50,7 +51,7 @@ test-docs: $(VENV)/ready
 attacks: $(VENV)/ready
 	$(BIN)/python tests/sandbox/table.py
 
-# Fuzzing for ten minutes, or for FUZZ_SECONDS; see docs/testing.md. Findings are in build/fuzz.
+# Fuzzing for ten minutes, or for FUZZ_SECONDS; see docs/limits.md. Findings are in build/fuzz.
 fuzz: .venv-fuzz/ready
 	.venv-fuzz/bin/python tests/fuzz/run.py
 
