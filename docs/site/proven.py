@@ -1,7 +1,7 @@
 """Writes the tables of docs/limits.md and docs/benchmarks.md from recorded runs: ``python docs/site/proven.py``.
 
-A line of docs/proven.jsonl is a claim of these pages: what has shown it, on which hardware (``on``: CPU, or the name of
-a GPU), and what was not tried. A line of docs/results.jsonl is a point of a learning curve (``benchmarks/learning.py``).
+A line of docs/proven.jsonl is a claim of these pages: what has shown it, on which hardware (``on``: CPU, or the name
+of a GPU), and what was not tried. A line of docs/results.jsonl is a point of a curve (``benchmarks/learning.py``).
 """
 
 from __future__ import annotations
