@@ -95,7 +95,8 @@ def uri(path: Path) -> str:
 
 
 def as_page(path: Path) -> str:
-    """A file as a page: Markdown unchanged, anything else as code."""
+    """A file as a page: Markdown unchanged, anything else as code, which the search leaves out."""
     if path.suffix == ".md":
         return path.read_text()
-    return f"# {path.relative_to(ROOT)}\n\n````{LANGUAGES.get(path.suffix, 'text')}\n{path.read_text()}\n````\n"
+    front, language = "---\nsearch: {exclude: true}\n---\n", LANGUAGES.get(path.suffix, "text")
+    return f"{front}\n# {path.relative_to(ROOT)}\n\n````{language}\n{path.read_text()}\n````\n"

@@ -10,9 +10,9 @@ from typing import Any
 from grpo_env.core import Case, Completion, Verifier
 from grpo_env.registry import BUILT_IN, find
 
-from .options import Option, cell, code, option_list, options
+from .options import Option, code, option_list, options
 
-TEXT_LENGTH = 70  # characters of a completion in a table of cases
+TEXT_LENGTH = 70  # characters of a completion in a case
 MOST_CASES = 2  # on the page; ``grpo_env verifiers show NAME`` has all
 
 TOP = """\
@@ -120,9 +120,7 @@ def _entry(heading: str, text: str, options: Sequence[str], cases: Sequence[Case
     if options:
         lines += [*options, ""]
     if cases:
-        lines += ["| completion | answer, options | value | why |", "|---|---|---|---|"]
-        lines += [_case_row(case) for case in cases]
-        lines.append("")
+        lines += ["Examples:", "", *map(_case_line, cases), ""]
     return "\n".join(lines)
 
 
@@ -136,14 +134,15 @@ def telling(cases: Sequence[Case]) -> tuple[Case, ...]:
     return tuple(cases[index] for index in sorted(index for _, index in sorted(ranks)[:MOST_CASES]))
 
 
-def _case_row(case: Case) -> str:
+def _case_line(case: Case) -> str:
     texts = case.completion if isinstance(case.completion, tuple) else (case.completion,)
-    completions = "<br>".join(code(_shortened(text)) for text in texts)
+    completions = ", ".join(code(_shortened(text)) for text in texts)
     answer: dict[str, Any] = {"answer": case.answer} if case.answer is not None else {}
     context = ", ".join(f"{key}: {value}" for key, value in {**answer, **case.info, **case.options}.items())
+    given = f" with {code(context)}" if context else ""
     values = case.value if isinstance(case.value, tuple) else (case.value,)
     value = ", ".join("unscored" if value is None else f"{value:.4g}" for value in values)
-    return f"| {completions} | {code(context)} | {value} | {cell(case.why)} |"
+    return f"- **{value}** for {completions}{given}: {case.why}"
 
 
 def _shortened(text: str | Completion) -> str:

@@ -124,11 +124,6 @@ def _values(row: Option) -> str:
 
 
 def code(text: str) -> str:
-    """Text as code in a Markdown table."""
+    """Text as code in Markdown, on one line."""
     fence = "``" if "`" in text else "`"
-    return f"{fence}{cell(text)}{fence}" if text else ""
-
-
-def cell(text: str) -> str:
-    """Text escaped for a Markdown table."""
-    return text.replace("|", "\\|").replace("\n", " ")
+    return f"{fence}{text.replace(chr(10), ' ')}{fence}" if text else ""

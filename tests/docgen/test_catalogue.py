@@ -96,10 +96,9 @@ def test_failed_cases_are_reported(monkeypatch):
     assert "expected 1.0, but got 0.0" in line
 
 
-def test_bars_and_line_ends_are_escaped_in_tables(monkeypatch):
-    monkeypatch.setattr(find("strict_format"), "cases", (Case("a|b\nc`d", 0.0, "no|tags"),))
-    (row,) = [line for line in entry("strict_format").splitlines() if "tags" in line and line.startswith("| ``")]
-    assert row.replace("\\|", "").count("|") == 5
+def test_a_case_is_one_line(monkeypatch):
+    monkeypatch.setattr(find("strict_format"), "cases", (Case("a\nb`c", 0.0, "no tags", answer="1\n2"),))
+    assert entry("strict_format").endswith("- **0** for ``a⏎b`c`` with `answer: 1 2`: no tags\n")
 
 
 def test_loading_a_file_registers_its_verifiers(tmp_path):
