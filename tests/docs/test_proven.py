@@ -39,5 +39,5 @@ def test_a_curve_has_its_first_and_last_point():
         for n in range(5)
     ]
     lines = proven.curves(points).splitlines()
-    assert [line.split(" | ")[2] for line in lines[2:]] == ["0", "4"]
+    assert [line.split(" | ")[1] for line in lines[2:]] == ["0", "4"]
     assert lines[2].endswith("| 0.500 (0.237 to 0.763) | 0.000 (0.000 to 0.278) |")  # Wilson 1927, by hand
