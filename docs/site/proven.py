@@ -39,13 +39,12 @@ def claims(rows: list[Row]) -> str:
 
 
 def curves(rows: list[Row]) -> str:
-    """The first and the last point of each curve."""
-    lines = ["| side, seed | seconds | steps | greedy (95 %) | sampled (95 %) |", "|---|---|---|---|---|"]
+    """For each curve its length, and what it says before training and at its end."""
+    lines = ["| side, seed | training | greedy (95 %) | sampled (95 %) |", "|---|---|---|---|"]
     for (side, seed), group in groupby(rows, key=lambda row: (row["side"], row["seed"])):
-        points = list(group)
-        for point in (points[0], points[-1]):
-            rates = " | ".join(rate(point[kind], point["examples"]) for kind in ("greedy", "sampled"))
-            lines.append(f"| {side}, {seed} | {point['seconds']:.0f} | {point['steps']} | {rates} |")
+        first, *_, last = group
+        rates = [f"{first[kind]:.3f} → {rate(last[kind], last['examples'])}" for kind in ("greedy", "sampled")]
+        lines.append(f"| {side}, {seed} | {last['steps']} steps in {last['seconds']:,.0f} s | {' | '.join(rates)} |")
     return "\n".join([*lines, ""])
 
 
