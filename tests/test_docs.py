@@ -52,7 +52,7 @@ def yaml_blocks():
 
 @pytest.fixture(scope="module", autouse=True)
 def no_shouting(tmp_path_factory):
-    (source,) = [text for text in blocks(ROOT / "docs/verifiers.md", "python") if "no_shouting" in text]
+    (source,) = [text for text in blocks(ROOT / "docs/own_verifiers.md", "python") if "no_shouting" in text]
     file = tmp_path_factory.mktemp("verifier") / "no_shouting.py"
     file.write_text(source)
     with pytest.MonkeyPatch.context() as patch:  # or the pages, run in this process, would meet it twice
@@ -72,7 +72,7 @@ def test_every_yaml_block_is_a_task_or_part_of_one(block, tmp_path, monkeypatch)
     if "mixture" in data:
         validate(MixtureSpec, data, "page.yaml")
         return
-    for page in ("environments", "verifiers"):
+    for page in ("environments", "own_verifiers"):
         for title, source in titled(ROOT / f"docs/{page}.md", "python"):
             (tmp_path / title).write_text(source)
     if not data.keys() & BASE.keys():

@@ -15,7 +15,7 @@ from grpo_env.taskfile.task import make_task
 from grpo_env.taskfile.yaml_file import parse_yaml
 from grpo_env.verifiers.sandbox.launch import unavailable
 
-# These need a model or a server, or other verifiers (docs/verifiers.md).
+# These need a model or a server, or other verifiers (docs/catalogue.md).
 WITHOUT_CASES = {
     "reward_model",
     "process_reward_model",
