@@ -113,11 +113,8 @@ def _values(row: Option) -> str:
     is_explained = len(choices) > 1 and all(f"`{choice}`" in row.description for choice in choices)
     is_shown = row.default.startswith('"') or row.type in ("true or false", "number", "whole number")
     is_shown = is_explained or (is_shown and row.default not in ("null", REQUIRED))
-    words = (
-        []
-        if is_shown
-        else [row.type if row.default in ("null", REQUIRED) else row.type.partition(" of ")[2] or row.type]
-    )
+    needs_type = row.default in ("null", REQUIRED)  # otherwise the default shows it
+    words = [] if is_shown else [row.type if needs_type else row.type.partition(" of ")[2] or row.type]
     if row.default == REQUIRED:
         words.append("required")
     elif len(row.default) > LONGEST_DEFAULT:
