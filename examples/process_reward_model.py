@@ -31,6 +31,7 @@ from grpo_env import load_task
 from grpo_env.core import Completion, Example
 from grpo_env.errors import UsageError
 from grpo_env.rows.formats.prm800k import PRM800K
+from grpo_env.trainer.config import SamplingConfig
 from grpo_env.trainer.engine.bundled import BUNDLED
 from grpo_env.trainer.engine.policy import load_policy
 from grpo_env.trainer.rollout import make_prompts, sample_rollouts, score_rollouts
@@ -64,7 +65,7 @@ def sampled(split: str, problems: int, samples: int) -> Iterator[Row]:
     examples = task.examples(split, problems)
     for at in range(0, len(examples), 16):
         prompts = make_prompts(task, examples[at : at + 16])
-        sampled = sample_rollouts(policy, prompts, samples, max_new_tokens=64, temperature=1.0, seed="0")
+        sampled = sample_rollouts(policy, prompts, samples, SamplingConfig(max_new_tokens=64), "0")
         rows = (label(row.example, row.rollout.text) for row in score_rollouts(policy, sampled))
         yield from (row for row in rows if row["steps"])
 
