@@ -1,4 +1,4 @@
-r"""Verdicts on outputs that models really wrote, with labels by others: ours, Inspect's, math-verify's and TRL's.
+r"""Verdicts on outputs that models really wrote, with labels by others: ours and those of fourteen other graders.
 
     python -m venv /tmp/peers && /tmp/peers/bin/pip install -r benchmarks/requirements.txt
     GRPO_ENV_DATA=FOLDER python benchmarks/natural.py --peer-python /tmp/peers/bin/python
@@ -17,10 +17,14 @@ left out. Each row is scored as written and, if its source names an answer, once
     verl-math     ``math_reward.compute_score``: the last box, by Hendrycks' normalised strings
     verl-dapo     ``math_dapo.compute_score``: "Answer: ..." or the last box, in the last 300 characters
     verl-prime    ``prime_math.compute_score``: a box or the end of the text, strings and then sympy
+    open-r1       ``accuracy_reward`` with the gold answer in dollars (no package: ``src`` of a clone in PYTHONPATH)
+    verifiers     0.4's ``verify_boxed_math_answer``, the ``MathRubric`` of 0.3: the last box, by math-verify
+    lm-eval-*     strict-match and flexible-extract of ``tasks/gsm8k/gsm8k.yaml``: ``#### ...``, the last number
+    opencompass-* ``Gsm8kEvaluator``: the last number; ``MATHEvaluator("v2")``: a box or "answer is", by strings
 
-Each gets an extracted answer as it reads it: ours in the tag, TRL and verl in a box, the others bare. A verdict is a
-reward of 1 or not; an unscored row counts as refused. ``ms`` is the processor time a row, children's included and
-imports not, of a process pinned to one core.
+Each gets an extracted answer as it reads it: ours in the tag, lm-eval-strict after ``####``, Inspect, math-verify and
+those that want the last number bare, the others in a box. A verdict is a reward of 1 or not; an unscored row counts as
+refused. ``ms`` is the processor time a row, children's included and imports not, of a process pinned to one core.
 """
 
 from __future__ import annotations
@@ -31,9 +35,13 @@ import os
 import re
 import sys
 import tempfile
+import types
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -71,7 +79,6 @@ def score_ours(rows: list[Row]) -> Verdicts:
 
 def score_inspect(rows: list[Row]) -> Verdicts:
     import asyncio
-    from types import SimpleNamespace
 
     from inspect_ai.scorer import Target, match
 
@@ -109,36 +116,94 @@ def score_math_verify(rows: list[Row], told: bool = False) -> Verdicts:
 def score_trl(rows: list[Row]) -> Verdicts:
     from trl.rewards import accuracy_reward
 
-    yield []  # imported
-    for row in rows:
-        try:
-            reward = accuracy_reward([[{"role": "assistant", "content": row["text"]}]], [f"${row['gold']}$"])[0]
-        except Exception as error:
-            yield [Verdict(False, why=f"raised {type(error).__name__}")]
-        else:
-            yield [Verdict(reward == 1)]
+    return _each(rows, lambda text, gold: accuracy_reward([[{"role": "assistant", "content": text}]], [f"${gold}$"])[0])
+
+
+def score_open_r1(rows: list[Row]) -> Verdicts:
+    from public_rewards import load
+
+    reward = load(_folder("open_r1"), ["rewards.py"]).accuracy_reward
+    return _each(rows, lambda text, gold: reward([[{"content": text}]], [f"${gold}$"])[0])
 
 
 def score_verl(rows: list[Row], module: str) -> Verdicts:
-    import types
-    from importlib import import_module
-    from importlib.util import find_spec
-
-    root = find_spec("verl").submodule_search_locations[0]  # type: ignore[union-attr,index]
-    for name, path in (("verl", root), ("verl.utils", f"{root}/utils")):  # without what its trainer imports
-        sys.modules[name] = types.ModuleType(name)
-        sys.modules[name].__path__ = [path]
+    _without_imports("verl", "verl.utils")
     compute = import_module(f"verl.utils.reward_score.{module}").compute_score
     options = {"method": "flexible"} if module == "gsm8k" else {}
+
+    def paid(text: str, gold: str) -> Any:
+        score = compute(text, gold, **options)
+        return score["score"] if isinstance(score, dict) else score[0] if isinstance(score, tuple) else score
+
+    return _each(rows, paid)
+
+
+def score_verifiers(rows: list[Row]) -> Verdicts:
+    _without_imports("verifiers", "verifiers.v1", "verifiers.v1.utils")
+    sys.modules["verifiers.v1.errors"] = SimpleNamespace(SandboxError=OSError)  # type: ignore[assignment]
+    return _each(rows, import_module("verifiers.v1.utils.score").verify_boxed_math_answer)
+
+
+def score_lm_eval(rows: list[Row], name: str) -> Verdicts:
+    import yaml
+    from lm_eval.api.metrics import exact_match_hf_evaluate
+    from lm_eval.filters.extraction import RegexFilter
+
+    task = yaml.safe_load((_folder("lm_eval") / "tasks/gsm8k/gsm8k.yaml").read_text(encoding="utf-8"))
+    (steps,) = (own["filter"] for own in task["filter_list"] if own["name"] == name)
+    extract = RegexFilter(**{key: value for key, value in steps[0].items() if key != "function"})
+    known = ("ignore_case", "ignore_punctuation", "regexes_to_ignore")
+    options = {key: task["metric_list"][0][key] for key in known}
+
+    def paid(text: str, gold: str) -> Any:
+        ((answer,),) = extract.apply([[text]], [{}])
+        return exact_match_hf_evaluate([answer], [gold], **options)["exact_match"]
+
+    return _each(rows, paid)
+
+
+def score_opencompass(rows: list[Row], module: str) -> Verdicts:
+    _without_imports("opencompass", "opencompass.datasets")
+    base = type("Base", (), {"__init__": lambda self, **options: None})
+    registry = SimpleNamespace(register_module=lambda *names: lambda registered: registered)
+    names = ("ICL_EVALUATORS", "LOAD_DATASET", "TEXT_POSTPROCESSORS")
+    for name, members in (
+        ("openicl", {"BaseEvaluator": base}),
+        ("openicl.icl_evaluator", {"BaseEvaluator": base}),
+        ("registry", dict.fromkeys(names, registry)),
+        ("utils", {"get_data_path": None}),
+        ("datasets.base", {"BaseDataset": base}),
+    ):
+        sys.modules[f"opencompass.{name}"] = types.ModuleType(name)
+        sys.modules[f"opencompass.{name}"].__dict__.update(members)
+    own = import_module(f"opencompass.datasets.{module}")
+    if module == "math":
+        return _each(rows, lambda text, gold: own.MATHEvaluator("v2").is_equiv(own.math_postprocess_v2(text), gold))
+    return _each(rows, lambda text, gold: own.Gsm8kEvaluator().is_equal(own.gsm8k_postprocess(text), gold))
+
+
+def _each(rows: list[Row], paid: Callable[[str, str], Any]) -> Verdicts:
+    """The verdicts of a function of text and gold answer; an error refuses."""
     yield []  # imported
     for row in rows:
         try:
-            score: Any = compute(row["text"], row["gold"], **options)
+            score = paid(row["text"], row["gold"])
         except Exception as error:
             yield [Verdict(False, why=f"raised {type(error).__name__}")]
         else:
-            score = score["score"] if isinstance(score, dict) else score[0] if isinstance(score, tuple) else score
-            yield [Verdict(score == 1)]
+            yield [Verdict(bool(score == 1))]
+
+
+def _folder(package: str) -> Path:
+    return Path(find_spec(package).submodule_search_locations[0])  # type: ignore[union-attr,index]
+
+
+def _without_imports(package: str, *inner: str) -> None:
+    """Make packages importable without running what they import, such as a trainer."""
+    root = _folder(package)
+    for name in (package, *inner):
+        sys.modules[name] = types.ModuleType(name)
+        sys.modules[name].__path__ = [str(root.joinpath(*name.split(".")[1:]))]
 
 
 SIDES = {
@@ -151,6 +216,12 @@ SIDES = {
     "verl-math": lambda rows: score_verl(rows, "math_reward"),
     "verl-dapo": lambda rows: score_verl(rows, "math_dapo"),
     "verl-prime": lambda rows: score_verl(rows, "prime_math"),
+    "open-r1": score_open_r1,
+    "verifiers": score_verifiers,
+    "lm-eval-strict": lambda rows: score_lm_eval(rows, "strict-match"),
+    "lm-eval-flexible": lambda rows: score_lm_eval(rows, "flexible-extract"),
+    "opencompass-gsm8k": lambda rows: score_opencompass(rows, "gsm8k"),
+    "opencompass-math": lambda rows: score_opencompass(rows, "math"),
 }
 
 
@@ -225,7 +296,9 @@ def main() -> None:
 
 def _as_read(side: str, extracted: str) -> str:
     bare = extracted.removeprefix("<answer>").removesuffix("</answer>")
-    boxed = side == "trl" or side.startswith("verl")
+    if side == "lm-eval-strict":
+        return f"#### {bare}"
+    boxed = side in ("trl", "open-r1", "verifiers", "opencompass-math") or side.startswith("verl")
     return extracted if side == "ours" else rf"\boxed{{{bare}}}" if boxed else bare
 
 

@@ -18,9 +18,6 @@ import types
 from contextlib import suppress
 from pathlib import Path
 
-from grpo_env.audit import audit_function
-from grpo_env.errors import UsageError
-
 LIMIT = 10  # rows
 LINES = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").splitlines()[1:]
 TABLE = {name: rest for name, *rest in (line.split(" | ") for line in LINES)}
@@ -94,12 +91,15 @@ def source(clones, name):
 
 def audited(clones, name, rows, folder):
     """A row of the table."""
+    from grpo_env.audit import audit_foreign, functions  # ``load`` is used where this project is not
+    from grpo_env.errors import UsageError
+
     home, kind = wrapped(clones, name, folder)
     data = folder / f"{kind}.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows[kind]), encoding="utf-8")
     result = {"function": name, "source": source(clones, name), "rows": kind}
     try:
-        report = audit_function(home, data, LIMIT, budget=120.0)
+        report = audit_foreign(functions([home], data), LIMIT, budget=120.0)
     except UsageError as problem:
         return {**result, "verdict": str(problem)}
     refused = [outcome.hack for outcome in report.outcomes if outcome.remark.startswith("REFUSED")]

@@ -3,19 +3,24 @@
 from .attack import audit
 from .episodes import audit_episodes
 from .exploits import Limits
-from .functions import audit_function
+from .foreign import Foreign, audit_foreign, functions
 from .hack import Hack, Layout, Target
 from .hacks import HACKS, hack, load_hacks
+from .peers import server, taskset
 
 __all__ = [
     "HACKS",
+    "Foreign",
     "Hack",
     "Layout",
     "Limits",
     "Target",
     "audit",
     "audit_episodes",
-    "audit_function",
+    "audit_foreign",
+    "functions",
     "hack",
     "load_hacks",
+    "server",
+    "taskset",
 ]

@@ -73,7 +73,7 @@ def audit(
 class Attack:
     """Hacks against the targets of a task. ``unanswered`` are examples whose gold answer is empty.
 
-    ``unpaid``: gold answers may be rewarded with 0, as by rewards of length or of words.
+    A reward that ``is_foreign`` may pay gold answers 0, as those of length or of words do; its parts are only summed.
     """
 
     def __init__(
@@ -84,9 +84,10 @@ class Attack:
         limits: Limits,
         unanswered: Sequence[Example] = (),
         *,
-        unpaid: bool = False,
+        is_foreign: bool = False,
     ) -> None:
-        self._unpaid = unpaid
+        self._is_foreign = is_foreign
+        self._metric = "total" if is_foreign and len(task.spec.verifiers) > 1 else task.metric
         self._common = sum(target.gold == target.most_common for target in targets) / len(targets)
         self._task, self._targets, self._source, self._limits = task, targets, source, limits
         self._unanswered = unanswered
@@ -124,7 +125,7 @@ class Attack:
         notes = [f"{untried} hacks were not tried within {budget:g} s"] if untried else []
         return Audit(
             task=self._task.name,
-            metric=self._task.metric,
+            metric=self._metric,
             source=self._source,
             examples=len(self._targets),
             gold=HackReward.mean(self._gold),
@@ -143,8 +144,8 @@ class Attack:
         return gold is not None and wrong is not None and gold - wrong < 1e-9
 
     def _check_baselines(self) -> None:
-        source, metric = self._task.source, self._task.metric
-        if not self._unpaid and not any(reward.total or reward.process for reward in self._gold):
+        source, metric = self._task.source, self._metric
+        if not self._is_foreign and not any(reward.total or reward.process for reward in self._gold):
             raise UsageError(
                 f"{source}: gold answers in the task's format are rewarded with 0, so nothing can gain more than it "
                 f"should; give {metric}, or what is to be learned, a weight (grpo_env check says what is wrong)"
@@ -157,7 +158,7 @@ class Attack:
             )
 
     def _scores(self, pairs: Sequence[Pair]) -> list[HackReward]:
-        return [HackReward.of(score, self._task.metric) for score in score_completions(self._task, pairs)]
+        return [HackReward.of(score, self._metric) for score in score_completions(self._task, pairs)]
 
     def _attempt(self, hack: Hack) -> _Attempt:
         """Try a hack on the targets that it applies to."""

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,6 +20,7 @@ from grpo_env.terminal import escape_controls
 from .options import Split, TaskKeys, TaskName, VerifierFiles, console, loaded_task, write_new
 
 if TYPE_CHECKING:
+    from grpo_env.audit import Foreign
     from grpo_env.audit.scoreboard import Audit
     from grpo_env.check import CheckResult
     from grpo_env.taskfile.task import Task
@@ -153,10 +155,18 @@ def check(
 
 
 def audit(
-    task: Annotated[str, typer.Argument(help="Name or file of a task, or with --data a function, FILE.py:NAME.")],
-    overrides: TaskKeys = None,
+    task: Annotated[
+        str | None, typer.Argument(help="Name or file of a task; with --data a function, FILE.py:NAME.")
+    ] = None,
+    overrides: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="KEY=VALUE", help="Task keys; with --data more functions, whose values are added up."),
+    ] = None,
     data: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Rows for a function; its columns and format are inferred.")
+        Path | None, typer.Option(metavar="FILE", help="Rows for functions or --gym; columns and format are inferred.")
+    ] = None,
+    gym: Annotated[
+        str | None, typer.Option("--gym", metavar="URL", help="Without a task: a resources server of NeMo Gym.")
     ] = None,
     split: Split = "train",
     limit: Annotated[int, typer.Option(min=1, help="Attack the first N examples.")] = 50,
@@ -167,22 +177,33 @@ def audit(
     budget: Annotated[float, typer.Option(help="Seconds after which no other hack is tried.")] = 600.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print all results as JSON.")] = False,
     hacks: Annotated[list[Path] | None, typer.Option(metavar="FILE", help="Python file with your own hacks.")] = None,
-    verifiers: VerifierFiles = None,
+    verifiers: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--verifiers",
+            metavar="FILE",
+            help="Python file with your own verifiers; without a task, an installed package of verifiers 0.4 to audit.",
+        ),
+    ] = None,
 ) -> None:
-    """Look for exploits in a task's reward, or in a reward function: score hacks, texts that should not be rewarded.
+    """Look for exploits in a task's reward, or in that of others: score hacks, texts that should not be rewarded.
 
     An environment is played by scripted agents first, through its real tools. The exit code is 1 if there are exploits.
     """
-    from grpo_env.audit import audit_function, load_hacks
+    from grpo_env.audit import audit_foreign, load_hacks
+    from grpo_env.registry import load_file
 
     if fail_on not in ("exploit", "problem", "never"):
         raise UsageError(f"--fail-on {fail_on}: expected exploit, problem or never")
     for file in hacks or []:
         load_hacks(file)
-    with console.status("reading data") as status:
-        if data is not None:
-            results = {"texts": audit_function(task, data, limit, only or [], budget=budget, progress=status.update)}
+    with console.status("reading data") as status, TemporaryDirectory() as folder:
+        if task is None or data is not None or gym is not None:
+            foreign = _foreign([task, *(overrides or [])] if task else [], data, gym, verifiers, Path(folder), limit)
+            results = {"texts": audit_foreign(foreign, limit, only or [], budget=budget, progress=status.update)}
         else:
+            for file in verifiers or []:
+                load_file(Path(file))
             results = _audits(loaded_task(task, overrides), split, limit, only or [], budget, status.update)
     if as_json and len(results) > 1:
         print(json.dumps({name: result.to_dict() for name, result in results.items()}, indent=2))
@@ -192,6 +213,22 @@ def audit(
     found = [result.problems if fail_on == "problem" else result.exploits for result in results.values()]
     if fail_on != "never" and any(found):
         raise typer.Exit(1)
+
+
+def _foreign(
+    homes: list[str], data: Path | None, gym: str | None, packages: list[str] | None, folder: Path, limit: int
+) -> Foreign:
+    """What is audited in place of a task. Raises ``UsageError`` if that is not one thing."""
+    from grpo_env.audit import functions, server, taskset
+
+    match homes, data, gym, packages or []:
+        case [_, *_], Path(), None, []:
+            return functions(homes, data)
+        case [], Path(), str(), []:
+            return server(gym, data)
+        case [], None, None, [package]:
+            return taskset(package, folder, limit)
+    raise UsageError("expected TASK, or FILE.py:NAME --data ROWS, or --gym URL --data ROWS, or --verifiers PACKAGE")
 
 
 def _audits(

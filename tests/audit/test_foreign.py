@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from grpo_env.audit import HACKS, audit_function
+from grpo_env.audit import HACKS, audit_foreign, functions
 from grpo_env.audit.attack import EMPTY, Attack
 from grpo_env.cli.app import app
 from grpo_env.errors import UsageError
@@ -51,7 +51,11 @@ def once(monkeypatch):
 def run(folder, function, rows, families=(*FAST, EMPTY)):
     file = HERE / ("algebra_reward.py" if function is accuracy_by_algebra else "field_rewards.py")
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return audit_function(f"{file}:{function.__name__}", folder / "rows.jsonl", families=families)
+    return run_on(folder, f"{file}:{function.__name__}", families=families)
+
+
+def run_on(folder, *homes, families):
+    return audit_foreign(functions(homes, folder / "rows.jsonl"), families=families)
 
 
 @pytest.mark.parametrize("function", FLAWED, ids=lambda function: function.__name__)
@@ -81,7 +85,9 @@ def test_the_column_and_the_format_are_found(tmp_path):
     )
     rows = [{"id": n, "q": row["question"], "worked": f"So.\n#### {row['answer']}"} for n, row in enumerate(NUMBERS)]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    report = audit_function(f"{tmp_path}/chat_reward.py:reward", tmp_path / "rows.jsonl", families=["format only"])
+    report = audit_foreign(
+        functions([f"{tmp_path}/chat_reward.py:reward"], tmp_path / "rows.jsonl"), families=["format only"]
+    )
     assert report.source == "6 rows; answers in 'worked', paid as #### ...; completions are chats"
     assert (report.gold.total, report.wrong.total) == (1, 0)
 
@@ -100,9 +106,9 @@ def test_functions_that_pay_no_answer_and_columns_that_are_missing_are_errors(tm
     )
     (tmp_path / "rows.jsonl").write_text('{"question": "1+1?", "answer": "2"}\n')
     with pytest.raises(UsageError, match=r"no column of .* holds answers that it pays in a usual format"):
-        audit_function(f"{tmp_path}/nothing_paid.py:reward", tmp_path / "rows.jsonl")
+        run_on(tmp_path, f"{tmp_path}/nothing_paid.py:reward", families=())
     with pytest.raises(UsageError, match="takes 'missing', which the row does not have"):
-        audit_function(f"{tmp_path}/nothing_paid.py:other", tmp_path / "rows.jsonl")
+        run_on(tmp_path, f"{tmp_path}/nothing_paid.py:other", families=())
 
 
 def test_the_command_takes_a_function_and_stops_at_its_budget(tmp_path):
@@ -120,7 +126,7 @@ def audited(folder, code, rows=NUMBERS):
     (folder / f"{folder.name}.py").write_text(code)
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     families = ["stuffing", "format only", "prompt copy", "right", "bombs"]
-    return audit_function(f"{folder}/{folder.name}.py:reward", folder / "rows.jsonl", families=families)
+    return run_on(folder, f"{folder}/{folder.name}.py:reward", families=families)
 
 
 def test_a_reward_of_form_refuses_no_right_answers(tmp_path):

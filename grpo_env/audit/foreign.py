@@ -1,0 +1,217 @@
+"""Audits a reward without a task: finds the gold answers in its data, and the format in which it is paid."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any, NamedTuple
+
+from grpo_env.check.gold_completion import prompt_text
+from grpo_env.core import Completion, Example, Format
+from grpo_env.errors import UsageError
+from grpo_env.registry import locate
+from grpo_env.rows.column_names import ANSWER, QUESTION, guess
+from grpo_env.rows.reader import read_records
+from grpo_env.taskfile.question_parts import variable
+from grpo_env.taskfile.task import Task, make_task
+
+from .attack import Attack, Progress
+from .exploits import Limits
+from .hack import Layout, Target
+from .scoreboard import Audit
+from .targets import score_completions, targets_of
+
+TRIED = 3  # examples on which formats are tried
+SECONDS = 2.0  # for one text
+LINES, TIGHT = ("<think>\n", "\n</think>\n"), ("<think>", "</think>")
+LAYOUTS: Mapping[str, Layout] = {
+    "the bare answer": Layout(("", "")),
+    r"\boxed{...}": Layout((r"\boxed{", "}"), ("", "\n")),
+    "#### ...": Layout(("#### ", ""), ("", "\n")),
+    "<answer>...</answer>": Layout(("<answer>", "</answer>"), ("", "\n")),
+    "<answer> on lines of its own": Layout(("<answer>\n", "\n</answer>"), ("", "\n")),
+    "Answer: ...": Layout(("Answer: ", ""), ("", "\n")),
+    "The answer is ...": Layout(("The answer is ", "."), ("", "\n")),
+    "```python": Layout(("```python\n", "\n```"), ("", "\n")),
+    "<think> and <answer>": Layout(("<answer>", "</answer>"), TIGHT),
+    "<think> and <answer> on lines of their own": Layout(("<answer>\n", "\n</answer>"), LINES),
+    "<reasoning> and <answer> on lines of their own": Layout(
+        ("<answer>\n", "\n</answer>\n"), ("<reasoning>\n", "\n</reasoning>\n")
+    ),
+    r"<think> and \boxed{...}": Layout((r"\boxed{", "}"), LINES),
+    r"<answer>\boxed{...}</answer>": Layout((r"<answer>\boxed{", "}</answer>"), TIGHT),
+    "<think>, then the answer": Layout(("", ""), LINES),
+    "<think>, a space and <answer>": Layout(("<answer>", "</answer>"), ("<think>", "</think> ")),
+    "</think> and <answer>": Layout(("<answer>", "</answer>"), ("", "</think>\n")),
+    "<SOLUTION>": Layout(("<SOLUTION>", "</SOLUTION>"), ("<start_working_out>", "<end_working_out>")),
+}
+"""The formats that tutorials and trainers ask for, simple ones first. The last three are understand-r1-zero's,
+nano-aha-moment's, whose prompt ends in ``<think>``, and that of unsloth's notebooks."""
+
+_TAG = re.compile(r"<([A-Za-z]\w{0,30})>")
+
+
+class Foreign(NamedTuple):
+    """A reward of another project: what a text is paid for a row of ``data`` is the sum of ``verifiers``.
+
+    They are as in a task file. ``prompt`` is the template of what the model is asked, by default a column.
+    """
+
+    source: str
+    verifiers: Mapping[str, Mapping[str, Any]]
+    data: Path
+    prompt: str = ""
+
+
+def functions(homes: Sequence[str], data: Path) -> Foreign:
+    """Functions with TRL's arguments or those of one row; several are added up, as TRL adds up ``reward_funcs``.
+
+    ``homes`` are ``FILE.py:NAME`` or ``FILE.py:NAME,NAME``. Raises ``UsageError`` for what is neither.
+    """
+    verifiers: dict[str, Mapping[str, Any]] = {}
+    for home in homes:
+        file, _, names = home.rpartition(":")
+        for name in names.split(","):
+            if not file or not name.isidentifier():
+                raise UsageError(f"{home}: expected a function, FILE.py:NAME, or several, FILE.py:NAME,NAME")
+            taken = sum(key.partition(".")[0] == name for key in verifiers)
+            verifiers[f"{name}_{taken + 1}" if taken else name] = {"use": locate(f"{file}:{name}", Path())}
+    return Foreign(" ".join(homes), verifiers, data)
+
+
+class _Guess(NamedTuple):
+    """A reading of the data, with the rewards that gold and wrong answers get in a format."""
+
+    gold: float
+    gap: float
+    task: Task
+    column: str
+    format: str
+    targets: list[Target]
+
+    @property
+    def rank(self) -> tuple[float, float, bool]:
+        """What is paid best; a format with reasoning for a reward that pays no answers."""
+        return self.gold, self.gap, self.gold <= 0 and self.targets[0].template.reasoning is not None
+
+
+def audit_foreign(
+    foreign: Foreign,
+    limit: int = 50,
+    families: Collection[str] = (),
+    *,
+    budget: float = 600.0,
+    progress: Progress = lambda line: None,
+) -> Audit:
+    """Attack a reward on the first rows of its data. ``families``, ``budget`` and ``progress`` as for ``audit``.
+
+    Raises ``UsageError`` if no column holds answers that it pays.
+    """
+    found, why = None, ""
+    for is_chat in (False, True):
+        task = _task(foreign, is_chat=is_chat)
+        if is_chat and not _takes_lists(task):
+            break
+        examples = task.examples("train", limit)
+        for column in _columns(task, examples):
+            for guessed in _guesses(task, column, examples):
+                if isinstance(guessed, str):
+                    why = why or f" (a gold answer is unscored: {guessed})"
+                elif found is None or guessed.rank > found.rank:
+                    found = guessed
+            if found is not None and found.gap > 0:
+                return _attack(found, examples).run(families, budget=budget, progress=progress)
+    report = _attack(found, examples).run(families, budget=budget, progress=progress) if found else None
+    if found is None or report is None or (found.gold <= 0 and not report.exploits):
+        raise UsageError(
+            f"{foreign.source}: no column of {foreign.data} holds answers that it pays in a usual format "
+            f"({', '.join(LAYOUTS)}){why}; name the column answer, or write a task file, in which the format is yours"
+        )
+    return report
+
+
+def _attack(found: _Guess, examples: Sequence[Example]) -> Attack:
+    golds = [(example, _answer(_cells(example).get(found.column))) for example in examples]
+    layout = found.targets[0].template
+    targets = targets_of([(example, gold) for example, gold in golds if gold], layout)
+    empty = [example for example, gold in golds if not gold]
+    kind = "chats" if found.task.spec.prompt.text is None else "texts"
+    source = f"{len(targets)} rows; answers in {found.column!r}, paid as {found.format}; completions are {kind}"
+    return Attack(found.task, targets, source, Limits(slow=SECONDS), empty, is_foreign=True)
+
+
+def _takes_lists(task: Task) -> bool:
+    """Whether a function gets chats or texts, by the prompt."""
+    return any("completions" in getattr(cls, "defaults", {}) for cls in task.verifier_classes)
+
+
+def _task(foreign: Foreign, *, is_chat: bool) -> Task:
+    """A task with the verifiers as its whole reward."""
+    first = next((record.row for record in read_records(foreign.data) if record.row is not None), {})
+    question = guess(first, QUESTION) or ""
+    is_messages = not foreign.prompt and isinstance(first.get(question), list)
+    prompt = foreign.prompt or (f"{{{{ {variable(question)} }}}}" if question else "?")
+    spec = {
+        "version": 1,
+        "task": re.sub(r"[^A-Za-z0-9.-]+", "_", "-".join(foreign.verifiers)).strip("_.-"),
+        "dataset": {"path": str(foreign.data.absolute()), "split": {"train": 1.0}},
+        "prompt": {"messages": question} if is_messages else {"user" if is_chat else "text": prompt},
+        "verifiers": {name: {**spec, "deadline": SECONDS} for name, spec in foreign.verifiers.items()},
+        "metric": next(iter(foreign.verifiers)),
+    }
+    return make_task(spec, f"{foreign.source.rpartition('/')[2]} on {foreign.data.name}", Path())
+
+
+def _cells(example: Example) -> dict[str, Any]:
+    """The cells of a row, and what is in those that are mappings: ``reward_model.ground_truth`` of verl's rows."""
+    inner = {
+        f"{name}.{key}": cell
+        for name, value in example.info.items()
+        for key, cell in (value.items() if isinstance(value, Mapping) else ())
+    }
+    return {**example.info, **inner}
+
+
+def _columns(task: Task, examples: Sequence[Example]) -> Iterator[str]:
+    """The columns that may hold gold answers: those that a function takes, then by their names."""
+    names = list(_cells(examples[0]))
+    takes = [name for cls in task.verifier_classes for name in getattr(cls, "defaults", {})]
+    named = guess([name for name in names if name != guess(names, QUESTION)], ANSWER)
+    taken = sorted((name for name in takes if name in names), key=lambda name: name != named)
+    yield from dict.fromkeys([*taken, *([named] if named else []), *names])
+
+
+def _guesses(task: Task, column: str, examples: Sequence[Example]) -> Iterator[_Guess | str]:
+    """A guess for each format, if the column has answers; or why its gold answers are unscored."""
+    golds = [(example, gold) for example in examples if (gold := _answer(_cells(example).get(column)))]
+    for name, layout in _layouts(examples[0]).items() if golds else ():
+        targets = targets_of(golds, layout)[:TRIED]
+        right = [(target, layout.completion(target.gold_completion)) for target in targets]
+        wrong = [(target, layout.completion(target.answered(target.wrong))) for target in targets]
+        scores = score_completions(task, [*right, *wrong])
+        values = [score.value for score in scores[: len(right)] if score.value is not None]
+        if values:
+            rest = [score.value for score in scores[len(right) :] if score.value is not None]
+            yield _Guess(fmean(values), fmean(values) - fmean(rest) if rest else 0.0, task, column, name, targets)
+        else:
+            yield scores[0].explanation
+
+
+def _layouts(example: Example) -> dict[str, Layout]:
+    """The usual formats, and the tags that a prompt names: ``<reversed_text>`` of verifiers' reverse-text."""
+    texts = [prompt_text(example), *(cell for cell in example.info.values() if isinstance(cell, str))]
+    known = "".join(piece for layout in LAYOUTS.values() for piece in (*layout.answer, *(layout.reasoning or ())))
+    tags = [tag for tag in dict.fromkeys(_TAG.findall(" ".join(texts))) if f"<{tag}>" not in known]
+    named = {f"<{tag}>...</{tag}>": Layout((f"<{tag}>", f"</{tag}>"), ("", "\n")) for tag in tags[:TRIED]}
+    return {**LAYOUTS, **named}
+
+
+def _answer(value: Any) -> str:
+    """The answer of a cell: of a worked solution what it says at its end."""
+    from grpo_env.verifiers.answers.extract import answer_in, final_answer
+
+    text = str(value[0] if isinstance(value, list) and value else "" if value is None else value).strip()
+    marked = final_answer(Format(), Completion(text), ("answer_tag", "boxed", "hashes")).answers
+    return (marked or answer_in(text, ()).answers or ("",))[-1].strip()
