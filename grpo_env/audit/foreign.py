@@ -212,6 +212,7 @@ def _answer(value: Any) -> str:
     """The answer of a cell: of a worked solution what it says at its end."""
     from grpo_env.verifiers.answers.extract import answer_in, final_answer
 
-    text = str(value[0] if isinstance(value, list) and value else "" if value is None else value).strip()
+    value = value[0] if isinstance(value, list) and value else value
+    text = "" if value is None or isinstance(value, Mapping) else str(value).strip()
     marked = final_answer(Format(), Completion(text), ("answer_tag", "boxed", "hashes")).answers
     return (marked or answer_in(text, ()).answers or ("",))[-1].strip()

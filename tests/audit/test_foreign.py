@@ -161,3 +161,98 @@ def test_a_text_that_is_stopped_is_slow_and_no_exploit(tmp_path):
     report = audited(tmp_path, code)
     assert report.exploits == []
     assert [outcome.hack for outcome in report.slow] == ["huge_factorial"]
+
+
+TWO = """import re
+
+
+def correct(completions, answer, **kwargs):
+    return [2.0 if gold in text else 0.0 for text, gold in zip(completions, answer)]
+
+
+def exact(completions, answer, **kwargs):
+    found = [re.fullmatch(r"(?s).*<answer>(.*?)</answer>\\s*", text) for text in completions]
+    return [2.0 if match and match[1].strip() == gold else 0.0 for match, gold in zip(found, answer)]
+
+
+def form(completion):
+    return 0.5 * bool(re.search(r"<answer>.*</answer>", completion))
+
+
+def none_here(completion):
+    return None
+"""
+
+
+@pytest.mark.parametrize(
+    ("homes", "name", "found"),
+    [
+        (["correct,form"], "correct-form", True),
+        (["correct", "form"], "correct-form", True),
+        (["form,exact"], "form-exact", False),
+    ],
+)
+def test_several_functions_are_added_up(tmp_path, homes, name, found):
+    """2 for the answer and 0.5 for the form: TRL adds them up, whichever comes first."""
+    file = tmp_path / f"{tmp_path.name}.py"
+    file.write_text(TWO)
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in NUMBERS))
+    report = run_on(tmp_path, *[f"{file}:{home}" for home in homes], families=["negated", "near numbers"])
+    assert (report.task, report.metric) == (name, "total")
+    assert (report.gold.total, report.gold.metric, report.wrong.total) == (2.5, 2.5, 0.5)
+    assert set(report.gold.parts) == set(name.split("-"))
+    assert ("not_gold" in [outcome.hack for outcome in report.exploits]) is found, str(report)
+
+
+def test_an_unscored_gold_answer_is_named(tmp_path):
+    file = tmp_path / f"{tmp_path.name}.py"
+    file.write_text(TWO)
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in NUMBERS))
+    with pytest.raises(UsageError, match=r"a gold answer is unscored: .*the function has no value for it"):
+        run_on(tmp_path, f"{file}:correct,none_here", families=())
+
+
+@pytest.mark.parametrize(
+    ("cell", "gold"),
+    [
+        ("She adds 1 and 17.\n#### 18", "18"),
+        (r"So $x=\boxed{\frac{1}{2}}$.", r"\frac{1}{2}"),
+        ("<think>hm</think><answer> red </answer>", "red"),
+        ("```python\ndef f():\n    return 1\n```", "def f():\n    return 1"),
+        (["red", "crimson"], "red"),
+        ("3 of 4", "3 of 4"),
+        (18, "18"),
+    ],
+)
+def test_the_gold_answer_of_a_cell(tmp_path, cell, gold):
+    """In a mapping, as verl's rows have it, and paid in a tag that only the prompt names."""
+    file = tmp_path / f"{tmp_path.name}.py"
+    file.write_text(
+        f"def reward(completion, reward_model):\n    return float('<total>' + {gold!r} + '</total>' in completion)\n"
+    )
+    row = {"prompt": "Say it in <total> tags.", "reward_model": {"style": "rule", "ground_truth": cell}}
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n" + json.dumps(row) + "\n")
+    report = run_on(tmp_path, f"{file}:reward", families=["format only"])
+    assert "answers in 'reward_model.ground_truth', paid as <total>...</total>" in report.source
+    assert {outcome.gold for outcome in report.outcomes} == {gold}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["arithmetic", "--gym", "http://localhost:1"],
+        ["--gym", "http://localhost:1"],
+        ["--verifiers", "a", "--verifiers", "b"],
+        ["--verifiers", "a", "--data", "rows.jsonl"],
+        ["a.py:f", "--data", "rows.jsonl", "--gym", "http://localhost:1"],
+    ],
+)
+def test_what_is_audited_is_one_thing(arguments):
+    done = CliRunner().invoke(app, ["audit", *arguments])
+    assert "expected TASK, or FILE.py:NAME --data ROWS" in str(done.exception), done.output
+
+
+def test_a_setting_is_no_function(tmp_path):
+    with pytest.raises(UsageError, match=r"steps=20: expected a function, FILE\.py:NAME"):
+        functions(["a.py:f", "steps=20"], tmp_path)
