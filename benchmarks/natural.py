@@ -23,7 +23,7 @@ left out. Each row is scored as written and, if its source names an answer, once
     opencompass-* ``Gsm8kEvaluator``: the last number; ``MATHEvaluator("v2")``: a box or "answer is", by strings
 
 Each gets an extracted answer as it reads it: ours in the tag, lm-eval-strict after ``####``, Inspect, math-verify and
-those that want the last number bare, the others in a box. A verdict is a reward of 1 or not; an unscored row counts as
+those that want the last number bare, the others in a box, without a final period. A verdict is a reward of 1 or not; an unscored row counts as
 refused. ``ms`` is the processor time a row, children's included and imports not, of a process pinned to one core.
 """
 
@@ -299,7 +299,7 @@ def _as_read(side: str, extracted: str) -> str:
     if side == "lm-eval-strict":
         return f"#### {bare}"
     boxed = side in ("trl", "open-r1", "verifiers", "opencompass-math") or side.startswith("verl")
-    return extracted if side == "ours" else rf"\boxed{{{bare}}}" if boxed else bare
+    return extracted if side == "ours" else rf"\boxed{{{bare.rstrip('.')}}}" if boxed else bare
 
 
 def _run(side: str, python: str, rows: list[Row]) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def audit(
     budget: float = 600.0,
     progress: Progress = lambda line: None,
 ) -> Audit:
-    """Attack a task's reward with all hacks, or those of some ``families``, on its first ``limit`` examples.
+    """Attack a task's reward with all hacks, or some ``families`` or names, on its first ``limit`` examples.
 
     After ``budget`` seconds no other hack is tried; ``progress`` is told what is. ``rescore`` scores some of the texts
     again, in another order and another process, to see whether their rewards are stable. Raises ``UsageError`` for
@@ -269,12 +269,12 @@ def _plainly_wrong(answer: str, gold: str) -> bool:
     return differs(answer, gold) and not may_be_one_quantity(answer, gold)
 
 
-def _select(families: Collection[str]) -> list[Hack]:
-    known = [*dict.fromkeys(hack.family for hack in HACKS.values()), EMPTY]
-    for family in families:
-        if family not in known:
-            raise UsageError(f"--only {family}: no such family of hacks; {nearest(family, known)}")
-    return [hack for hack in HACKS.values() if not families or hack.family in families]
+def _select(only: Collection[str]) -> list[Hack]:
+    known = [*dict.fromkeys(hack.family for hack in HACKS.values()), EMPTY, *HACKS]
+    for name in only:
+        if name not in known:
+            raise UsageError(f"--only {name}: no such family of hacks, and no hack; {nearest(name, known)}")
+    return [hack for hack in HACKS.values() if not only or not {hack.family, hack.name}.isdisjoint(only)]
 
 
 def _gives_parts(attempts: Sequence[_Attempt]) -> bool:

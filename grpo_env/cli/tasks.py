@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,7 +22,7 @@ from .options import Split, TaskKeys, TaskName, VerifierFiles, console, loaded_t
 
 if TYPE_CHECKING:
     from grpo_env.audit import Foreign
-    from grpo_env.audit.scoreboard import Audit
+    from grpo_env.audit.scoreboard import Audit, Outcome
     from grpo_env.check import CheckResult
     from grpo_env.taskfile.task import Task
 
@@ -170,7 +171,9 @@ def audit(
     ] = None,
     split: Split = "train",
     limit: Annotated[int, typer.Option(min=1, help="Attack the first N examples.")] = 50,
-    only: Annotated[list[str] | None, typer.Option(help="Try only this family of hacks; can be repeated.")] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Try only this family of hacks, or this hack; can be repeated.")
+    ] = None,
     fail_on: Annotated[
         str, typer.Option(help="When to exit with code 1: exploit, problem (also unstable, slow, failed), or never.")
     ] = "exploit",
@@ -210,9 +213,24 @@ def audit(
     else:
         for result in results.values():
             _print_result(result, as_json)
+    first = next((result.exploits[0] for result in results.values() if result.exploits), None)
+    if first is not None and not as_json:
+        given = {"data": data, "gym": gym, "split": split, "limit": limit, "hacks": hacks, "verifiers": verifiers}
+        print(_again([task, *(overrides or [])] if task else [], given, first))
     found = [result.problems if fail_on == "problem" else result.exploits for result in results.values()]
     if fail_on != "never" and any(found):
         raise typer.Exit(1)
+
+
+def _again(words: list[str], given: Mapping[str, Any], first: Outcome) -> str:
+    """The command that scores the shortest exploit again; of an environment, its family of agents."""
+    options = {**given, "only": first.family if first.rule == "episode" else first.hack}
+    for name, value in options.items():
+        for one in value if isinstance(value, list) else [value]:
+            words += (
+                [] if one is None or (name, one) in (("split", "train"), ("limit", 50)) else [f"--{name}", str(one)]
+            )
+    return f"The first one again: {shlex.join(['grpo_env', 'audit', *words])}"
 
 
 def _foreign(

@@ -1,6 +1,7 @@
 """Reward functions of the public field: each flawed one is found, no sound one is accused, and without a task file."""
 
 import json
+import shlex
 import sys
 from pathlib import Path
 
@@ -118,6 +119,11 @@ def test_the_command_takes_a_function_and_stops_at_its_budget(tmp_path):
     assert done.exit_code == 1
     assert "EXPLOIT not_gold (negated; knows the gold): wins 100% of what being right adds in 6 of 6" in done.stdout
     assert "'not 18' for '18'" in done.stdout
+    again = shlex.split(done.stdout.splitlines()[-1].partition("The first one again: grpo_env ")[2])
+    assert again == [*command, "--only", "not_gold"]
+    alone = CliRunner().invoke(app, again)
+    assert "contains: 1 hacks, 6 texts on 6 rows" in alone.stdout
+    assert "1 exploits" in alone.stdout
     done = CliRunner().invoke(app, [*command, "--budget", "0", "--fail-on", "never"])
     assert f"NOTE {len(HACKS)} hacks were not tried within 0 s" in done.stdout
 
