@@ -23,8 +23,9 @@ left out. Each row is scored as written and, if its source names an answer, once
     opencompass-* ``Gsm8kEvaluator``: the last number; ``MATHEvaluator("v2")``: a box or "answer is", by strings
 
 Each gets an extracted answer as it reads it: ours in the tag, lm-eval-strict after ``####``, Inspect, math-verify and
-those that want the last number bare, the others in a box, without a final period. A verdict is a reward of 1 or not; an unscored row counts as
-refused. ``ms`` is the processor time a row, children's included and imports not, of a process pinned to one core.
+those that want the last number bare, the others in a box, without a final period. A verdict is a reward of 1 or not; an
+unscored row counts as refused. ``ms`` is the processor time a row, children's included and imports not, of a process
+pinned to one core.
 """
 
 from __future__ import annotations

@@ -106,11 +106,65 @@ def audited(clones, name, rows, folder):
     exploits = {outcome.hack: outcome.text for outcome in report.exploits}
     form = any("it pays form" in note for note in report.notes)
     verdict = f"{len(exploits)} exploits" if exploits else "pays form only" if form else "none found"
+    result |= rivals(home, rows[kind], report.source)
     return {
         **result, "format": report.source, "verdict": verdict, "exploits": exploits, "refused": refused,
         "slow": [outcome.hack for outcome in report.slow], "unstable": list(report.unstable),
         "failed": [outcome.hack for outcome in report.failed], "notes": report.notes, "seconds": report.seconds,
     }  # fmt: skip
+
+
+class Rows(list):
+    """Rows as ``datasets`` has them."""
+
+    @property
+    def column_names(self):
+        return list(self[0])
+
+    def __getitem__(self, key):
+        return [row[key] for row in self] if isinstance(key, str) else super().__getitem__(key)
+
+
+def rivals(home, rows, source):
+    """Which kinds of worthless texts, of five each, two other auditors find paid, where they are installed.
+
+    Both want an environment of verifiers before 0.4 with the function as its rubric; ``None`` if to them right answers
+    are not paid.
+    """
+    from grpo_env.audit.foreign import LAYOUTS
+    from grpo_env.registry import load_function
+
+    function, layout = load_function(home), LAYOUTS[source.partition("paid as ")[2].partition(";")[0]]
+    data = Rows({**row, "prompt": row["question"]} for row in rows)
+
+    def reward(completion, answer, **row):
+        columns = {"target": row["target"], "nums": row["nums"]} if "target" in row else {}
+        return function(completion, answer=answer, **columns)
+
+    async def score_rollout(prompt, completion, answer, **rest):
+        row = next(row for row in data if row["prompt"] == prompt)
+        return {"reward": reward(completion, **{**row, "answer": answer})}
+
+    environment = types.SimpleNamespace(
+        message_type="completion",
+        rubric=types.SimpleNamespace(funcs=[reward], weights=[1.0], score_rollout=score_rollout),
+        parser=types.SimpleNamespace(answer_field="answer", format=lambda answer: layout.text("I think.", answer)),
+        get_dataset=lambda n=-1: data,
+    )
+    found = {}
+    with suppress(ImportError):
+        from gradecheck.completion_attacks import run_all
+        from gradecheck.verifiers_env import VerifiersEnv
+
+        baseline, *attacks = run_all(VerifiersEnv(environment, sample=LIMIT))
+        fooled = [attack.attack for attack in attacks if attack.verdict == "fooled"]
+        found["gradecheck"] = None if " 0/" in baseline.summary else fooled
+    with suppress(ImportError):
+        from gameability.probe import probe_env
+
+        probed = probe_env(environment, LIMIT)
+        found["gameability"] = probed["gameable_probes"] if probed["status"] == "MEASURED" else None
+    return found
 
 
 def main():
