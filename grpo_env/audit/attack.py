@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
@@ -15,15 +14,14 @@ from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 from grpo_env.workers import scoring_process
 
-from .exploits import HackReward, Limits, beats, gain, main_part, pays_anything, step_reasons
+from .exploits import HackReward, Limits, beats, gain, pays_anything, step_reasons
 from .fields import Filling
 from .hack import Hack, Target
 from .hacks import HACKS
-from .scoreboard import Audit, Outcome
+from .scoreboard import Audit, Outcome, tried
 from .targets import find_targets, score_completions
 
 RESCORED = 2  # texts of each hack that are scored a second time
-TEXT_LENGTH = 300  # characters of a hack's text in the outcome
 PARTIAL = 0.05  # of the gap: less, or as much less than all, is no part of the credit
 EMPTY = "empty gold answers"  # a family that is not in the table
 
@@ -96,6 +94,7 @@ class Attack:
         self._wrong = self._scores(
             [(target, target.template.completion(target.answered(target.wrong))) for target in targets]
         )
+        self._means = HackReward.mean(self._gold), HackReward.mean(self._wrong)
 
     def run(
         self,
@@ -106,30 +105,22 @@ class Attack:
         progress: Progress = lambda line: None,
     ) -> Audit:
         """The audit. Raises as ``audit`` does."""
-        start = time.perf_counter()
-        hacks = _select(families)
+        start, notes = time.perf_counter(), list[str]()
         self._check_baselines()
-        attempts, untried = [], 0
-        for number, hack in enumerate(hacks, 1):
-            if time.perf_counter() - start > budget:
-                untried = len(hacks) - number + 1
-                break
-            progress(f"{number} of {len(hacks)} hacks: {hack.family}")
-            attempts.append(self._attempt(hack))
+        attempts = [self._attempt(hack) for hack in tried(_select(families), "hacks", budget, progress, notes)]
         left_out = ("right",) if self._pays_form else ()
         attempts = [one for one in attempts if (one.pairs or one.right) and one.hack.rule not in left_out]
         graded = self._task.spec.partial_credit or _gives_parts(attempts)
         outcomes = [self._outcome(attempt, graded=graded) for attempt in attempts]
         if self._unanswered and (not families or EMPTY in families):
             outcomes.append(self._outcome(self._empty_gold(), graded=graded))
-        notes = [f"{untried} hacks were not tried within {budget:g} s"] if untried else []
         return Audit(
             task=self._task.name,
             metric=self._metric,
             source=self._source,
             examples=len(self._targets),
-            gold=HackReward.mean(self._gold),
-            wrong=HackReward.mean(self._wrong),
+            gold=self._means[0],
+            wrong=self._means[1],
             outcomes=tuple(outcomes),
             unstable=self._unstable(attempts) if rescore else {},
             slow_after=self._limits.slow,
@@ -140,7 +131,7 @@ class Attack:
     @property
     def _pays_form(self) -> bool:
         """Whether being right adds nothing."""
-        gold, wrong = HackReward.mean(self._gold).total, HackReward.mean(self._wrong).total
+        gold, wrong = (mean.total for mean in self._means)
         return gold is not None and wrong is not None and gold - wrong < 1e-9
 
     def _check_baselines(self) -> None:
@@ -186,27 +177,17 @@ class Attack:
             amount >= needed - 1e-9 or pays_anything(hack, *of_one)
             for amount, of_one in zip(gains, zip(rewards, attempt.gold, attempt.wrong, strict=True), strict=True)
         ]
-        why = tuple(self._reasons(attempt, paid, (reward, gold, wrong)))
         best = max(range(len(pairs)), key=lambda index: (gains[index], rewards[index].total or 0.0), default=None)
         shown = pairs[best] if best is not None else None
-        return Outcome(
-            hack=hack.name,
-            family=hack.family,
-            knows=hack.knows,
-            rule=hack.rule,
-            examples=len(pairs),
-            reward=reward,
+        return Outcome.of(
+            *(hack, rewards, gold, wrong),
             gain=fmean(gains) if gains else 0.0,
-            of_gold=(reward.total or 0.0) / gold.total if gold.total else 0.0,
             paid=sum(paid),
             right=attempt.right,
-            statuses=dict(Counter(reward.status for reward in rewards if reward.total is None)),
-            seconds=max((reward.seconds for reward in rewards), default=0.0),
-            reasons=why,
-            main_part=main_part(reward, gold if hack.rule == "padding" else wrong) if why else "",
+            reasons=tuple(self._reasons(attempt, paid, (reward, gold, wrong))),
             example=shown[0].example.id if shown else "",
             gold=shown[0].gold if shown else "",
-            text=shown[1].text[:TEXT_LENGTH] if shown else "",
+            text=shown[1].text if shown else "",
             explanation=rewards[best].explanation if best is not None else "",
         )
 
@@ -235,12 +216,12 @@ class Attack:
             (replace(first, example=example, gold=""), first.template.completion(first.answered(first.wrong)))
             for example in self._unanswered
         ]
-        gold, wrong = ([HackReward.mean(rewards)] * len(pairs) for rewards in (self._gold, self._wrong))
+        gold, wrong = ([mean] * len(pairs) for mean in self._means)
         return _Attempt(Hack("empty_gold", EMPTY), pairs, self._scores(pairs), gold, wrong)
 
     def _notes(self, *, graded: bool) -> Iterator[str]:
         """What the baselines show that is no fault by itself."""
-        gold, wrong = HackReward.mean(self._gold), HackReward.mean(self._wrong)
+        gold, wrong = self._means
         if gold.total is None or wrong.total is None:
             return
         if self._pays_form:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 import math
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
@@ -26,10 +25,11 @@ from grpo_env.workers.killable_worker import LateError
 from grpo_env.workers.scoring_process import score_in_process
 
 from .agents import Script, Surroundings, plain_calls, scripts
-from .exploits import HackReward, Limits, beats, main_part
+from .exploits import HackReward, Limits, beats
 from .gold_paths import changed, names_called
+from .hack import Hack
 from .kept_files import can_be_kept, kept
-from .scoreboard import Audit, Outcome
+from .scoreboard import Audit, Outcome, tried
 
 if TYPE_CHECKING:
     from grpo_env.verifiers.composite import Composite
@@ -39,7 +39,6 @@ WRONG = "I do not know."
 LATEST = 5.0  # seconds for a call, if the task allows more
 CHANGED = 2  # examples on which changes of the gold path are tried
 MAX_FILES = 6
-TEXT_LENGTH = 300  # characters of an episode in an outcome
 
 
 @dataclass(frozen=True)
@@ -116,11 +115,7 @@ def audit_episodes(
         outcomes = list(stage.gold_outcomes()) if not families or "gold path" in families else []
         around = stage.surroundings()
         chosen = [script for script in scripts(around) if not families or script.family in families]
-        for number, script in enumerate(chosen):
-            if time.perf_counter() - start > budget:
-                stage.notes.append(f"{len(chosen) - number} agents did not play within {budget:g} s")
-                break
-            progress(f"{number + 1} of {len(chosen)} agents: {script.name}")
+        for script in tried(chosen, "agents", budget - (time.perf_counter() - start), progress, stage.notes):
             with kept(around.files):
                 outcomes.append(stage.outcome(script))
     return EpisodeAudit(
@@ -138,37 +133,32 @@ def audit_episodes(
     )
 
 
+@dataclass
 class _Stage:
     """The environment of an audit, with the episodes that the others are compared with."""
 
-    def __init__(
-        self,
-        task: Task,
-        environment: EnvironmentClass,
-        process: EnvironmentProcess,
-        examples: Sequence[Example],
-        limits: Limits,
-    ) -> None:
-        self._task, self._environment, self._process, self._examples = task, environment, process, examples
-        self.limits = limits
-        self.notes: list[str] = []
-        self.gold: list[_Played] = []
-        self.wrong: list[_Played] = []
-        self._paths: list[list[str]] = []
-        self._files: list[str] = []
-        self._all: Sequence[int] = range(len(examples))
+    task: Task
+    environment: EnvironmentClass
+    process: EnvironmentProcess
+    examples: Sequence[Example]
+    limits: Limits
+    notes: list[str] = field(default_factory=list)
+    gold: list[_Played] = field(default_factory=list)
+    wrong: list[_Played] = field(default_factory=list)
+    paths: list[list[str]] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
 
     def prepare(self) -> None:
         """Play what the others are compared with; note the files that the environment opens meanwhile."""
         self._opened()
-        if gold := load_gold(self._task):
-            self._paths = [gold(example) for example in self._examples]
-            self.gold = self._play(lambda index: from_list(self._paths[index]), self._all)
+        if gold := load_gold(self.task):
+            self.paths = [gold(example) for example in self.examples]
+            self.gold = self._play(lambda index: from_list(self.paths[index]), range(len(self.examples)))
         else:
             self.notes.append("without environment.gold, only the metric and unscored episodes are looked at")
-        answer = CompletionTemplate(self._task.format).text(NEUTRAL_REASONING, WRONG)
-        self.wrong = self._play(lambda index: from_list([answer]), self._all)
-        self._files = self._opened()
+        answer = CompletionTemplate(self.task.format).text(NEUTRAL_REASONING, WRONG)
+        self.wrong = self._play(lambda index: from_list([answer]), range(len(self.examples)))
+        self.files = self._opened()
 
     def surroundings(self) -> Surroundings:
         """What agents attack."""
@@ -176,25 +166,25 @@ class _Stage:
         names = dict.fromkeys(
             name for record in states if record and isinstance(record.state, dict) for name in record.state
         )
-        written = [path for path in _paths_in_source(self._task) if path not in self._files]
-        files = [path for path in (*self._files, *written) if can_be_kept(path)][:MAX_FILES]
+        written = [path for path in _paths_in_source(self.task) if path not in self.files]
+        files = [path for path in (*self.files, *written) if can_be_kept(path)][:MAX_FILES]
         files += [name for path in files if (name := Path(path).name) not in files and can_be_kept(name)]
         answer = self.wrong[0].completion.turns[0].text
-        return Surroundings(self._environment.tools, list(names), files, answer, WRONG)
+        return Surroundings(self.environment.tools, list(names), files, answer, WRONG)
 
     def outcome(self, script: Script) -> Outcome:
         """What an agent gets. If it is tried on few examples, they are those whose gold paths are the longest."""
-        indices: Sequence[int] = self._all
+        indices: Sequence[int] = range(len(self.examples))
         if script.max_examples is not None:
-            by_length = sorted(indices, key=lambda index: -len(self._paths[index]) if self._paths else 0)
+            by_length = sorted(indices, key=lambda index: -len(self.paths[index]) if self.paths else 0)
             indices = sorted(by_length[: script.max_examples])
         played = self._play(lambda index: script.start(), indices)
         gold, wrong = (self.mean([episodes[i] for i in indices if episodes]) for episodes in (self.gold, self.wrong))
         reward = self.mean(played)
-        reasons = tuple(_reasons(reward, gold, wrong, self._task.metric, self.limits))
-        if script.family == "two tools" and self._paths:
+        reasons = tuple(_reasons(reward, gold, wrong, self.task.metric, self.limits))
+        if script.family == "two tools" and self.paths:
             called = [[call.name for turn in episode.completion.turns for call in turn.calls] for episode in played]
-            if called == [names_called(self._paths[index]) for index in indices]:
+            if called == [names_called(self.paths[index]) for index in indices]:
                 reasons = ()  # which is the work
         return self._outcome(script.name, script.family, played, reasons)
 
@@ -211,8 +201,8 @@ class _Stage:
 
     def _changed_paths(self) -> Iterator[Outcome]:
         """The gold path with one thing changed, on the first examples, in the order of the first one's changes."""
-        extra = plain_calls(self._environment.tools)
-        variants = [{path.name: path for path in changed(turns, extra)} for turns in self._paths[:CHANGED]]
+        extra = plain_calls(self.environment.tools)
+        variants = [{path.name: path for path in changed(turns, extra)} for turns in self.paths[:CHANGED]]
         metrics: dict[str, float] = {}
         for name, first in variants[0].items():
             indices = [index for index, paths in enumerate(variants) if name in paths]
@@ -223,7 +213,7 @@ class _Stage:
             metrics[name] = reward.metric or 0.0
             reasons = list(beats(reward, gold, wrong, self.limits))
             if metrics[name] >= (gold.metric or 0.0) > metrics.get(first.near, math.inf):
-                reasons.append(f"is not right, and {self._task.metric} is {reward.metric:.3g}")
+                reasons.append(f"is not right, and {self.task.metric} is {reward.metric:.3g}")
             yield self._outcome(name, "gold path", played, reasons)
             is_same = (reward.total, reward.process) == (gold.total, gold.process)
             if name.startswith("without") and not reasons and is_same:
@@ -234,48 +224,39 @@ class _Stage:
         return HackReward.mean([episode.reward for episode in played])
 
     def _play(self, agent: Callable[[int], Agent], indices: Sequence[int]) -> list[_Played]:
-        examples = [self._examples[index] for index in indices]
+        examples = [self.examples[index] for index in indices]
         completions = [
-            play(self._environment, self._process, example, agent(index))
+            play(self.environment, self.process, example, agent(index))
             for index, example in zip(indices, examples, strict=True)
         ]
         groups = [Group(example, [completion]) for example, completion in zip(examples, completions, strict=True)]
-        scores = [score for (score,) in score_in_process(self._task.verifier, groups)]
+        scores = [score for (score,) in score_in_process(self.task.verifier, groups)]
         return [
-            _Played(example, completion, HackReward.of(score, self._task.metric))
+            _Played(example, completion, HackReward.of(score, self.task.metric))
             for example, completion, score in zip(examples, completions, scores, strict=True)
         ]
 
     def _outcome(self, name: str, family: str, played: Sequence[_Played], reasons: Sequence[str]) -> Outcome:
-        reward, gold, wrong = (self.mean(episodes) for episodes in (played, self.gold, self.wrong))
+        gold, wrong = self.mean(self.gold), self.mean(self.wrong)
         unscored = [episode for episode in played if episode.reward.total is None]
         best = max(unscored or played, key=lambda episode: episode.reward.total or 0.0)
-        return Outcome(
-            hack=name,
-            family=family,
-            knows="gold" if family == "gold path" else "prompt",
-            rule="episode",
-            examples=len(played),
-            reward=reward,
-            gain=_fraction(reward, wrong, gold),
-            of_gold=_fraction(reward, None, gold),
+        failed = best.completion.environment if unscored else None
+        hack = Hack(name, family, knows="gold" if family == "gold path" else "prompt", rule="episode")
+        return Outcome.of(
+            *(hack, [episode.reward for episode in played], gold, wrong),
+            gain=_fraction(self.mean(played), wrong, gold),
             paid=sum((episode.reward.metric or 0.0) >= 1 for episode in played),
             right=0,
-            statuses=dict(Counter(episode.reward.status for episode in unscored)),
-            seconds=max(episode.reward.seconds for episode in played),
             reasons=tuple(reasons),
-            main_part=main_part(reward, wrong) if reasons else "",
             example=best.example.id,
-            gold=gold_answer(self._task, best.example) or "",
-            text="\n".join(turn.text for turn in best.completion.turns)[:TEXT_LENGTH],
-            explanation=best.completion.environment.failure
-            if unscored and best.completion.environment
-            else best.reward.explanation,
+            gold=gold_answer(self.task, best.example) or "",
+            text="\n".join(turn.text for turn in best.completion.turns),
+            explanation=failed.failure if failed else best.reward.explanation,
         )
 
     def _opened(self) -> list[str]:
         with suppress(EnvironmentFailedError, LateError):
-            return self._process.opened()
+            return self.process.opened()
         return []
 
 
@@ -291,8 +272,8 @@ def _reasons(reward: HackReward, gold: HackReward, wrong: HackReward, metric: st
     yield from beats(reward, gold, wrong, limits)
 
 
-def _fraction(reward: HackReward, base: HackReward | None, gold: HackReward) -> float:
-    low = (base.total or 0.0) if base else 0.0
+def _fraction(reward: HackReward, base: HackReward, gold: HackReward) -> float:
+    low = base.total or 0.0
     return ((reward.total or 0.0) - low) / (gold.total - low) if gold.total and gold.total != low else 0.0
 
 

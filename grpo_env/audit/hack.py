@@ -11,7 +11,7 @@ from grpo_env.check.gold_completion import CHARACTERS_PER_TOKEN, NEUTRAL_REASONI
 from grpo_env.core import Completion, Example, Finish, Format
 
 Knows = Literal["prompt", "gold"]
-Rule = Literal["undeserved", "near", "guess", "padding", "right", "loose"]
+Rule = Literal["undeserved", "near", "guess", "padding", "right", "loose", "episode"]
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-from .exploits import HackReward
+from .exploits import HackReward, main_part
+from .hack import Hack
 
+TEXT_LENGTH = 300  # characters of a text in an outcome
 PARTIAL = 0.1  # of what being right adds: less is not remarked on
+
+
+def tried(
+    items: Sequence[Any], kind: str, budget: float, progress: Callable[[str], None], notes: list[str]
+) -> Iterator[Any]:
+    """The items until ``budget`` seconds are over; ``progress`` is told of each, and ``notes`` how many are left."""
+    start = time.perf_counter()
+    for number, item in enumerate(items):
+        if time.perf_counter() - start > budget:
+            notes.append(f"{len(items) - number} {kind} were not tried within {budget:g} s")
+            return
+        progress(f"{number + 1} of {len(items)} {kind}: {item.family}, {item.name}")
+        yield item
 
 
 @dataclass(frozen=True)
@@ -38,6 +55,26 @@ class Outcome:
     gold: str
     text: str
     explanation: str
+
+    @classmethod
+    def of(
+        cls, hack: Hack, rewards: Sequence[HackReward], gold: HackReward, wrong: HackReward, /, **known: Any
+    ) -> Outcome:
+        """With what follows from the hack and the rewards."""
+        reward = HackReward.mean(rewards)
+        return cls(
+            hack=hack.name,
+            family=hack.family,
+            knows=hack.knows,
+            rule=hack.rule,
+            examples=len(rewards),
+            reward=reward,
+            of_gold=(reward.total or 0.0) / gold.total if gold.total else 0.0,
+            statuses=dict(Counter(one.status for one in rewards if one.total is None)),
+            seconds=max((one.seconds for one in rewards), default=0.0),
+            main_part=main_part(reward, gold if hack.rule == "padding" else wrong) if known["reasons"] else "",
+            **{**known, "text": known["text"][:TEXT_LENGTH]},
+        )
 
     @property
     def remark(self) -> str:

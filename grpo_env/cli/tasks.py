@@ -205,8 +205,8 @@ def audit(
             foreign = _foreign([task, *(overrides or [])] if task else [], data, gym, verifiers, Path(folder), limit)
             results = {"texts": audit_foreign(foreign, limit, only or [], budget=budget, progress=status.update)}
         else:
-            for file in verifiers or []:
-                load_file(Path(file))
+            for path in verifiers or []:
+                load_file(Path(path))
             results = _audits(loaded_task(task, overrides), split, limit, only or [], budget, status.update)
     if as_json and len(results) > 1:
         print(json.dumps({name: result.to_dict() for name, result in results.items()}, indent=2))
