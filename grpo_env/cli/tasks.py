@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,7 +23,7 @@ from .options import Split, TaskKeys, TaskName, VerifierFiles, console, loaded_t
 
 if TYPE_CHECKING:
     from grpo_env.audit import Foreign
-    from grpo_env.audit.scoreboard import Audit, Outcome
+    from grpo_env.audit.scoreboard import Audit
     from grpo_env.check import CheckResult
     from grpo_env.taskfile.task import Task
 
@@ -208,29 +209,29 @@ def audit(
             for path in verifiers or []:
                 load_file(Path(path))
             results = _audits(loaded_task(task, overrides), split, limit, only or [], budget, status.update)
+    given = {"data": data, "gym": gym, "split": split, "limit": limit, "hacks": hacks, "verifiers": verifiers}
+    results = {name: _with_command(result, [task, *(overrides or [])], given) for name, result in results.items()}
     if as_json and len(results) > 1:
         print(json.dumps({name: result.to_dict() for name, result in results.items()}, indent=2))
     else:
         for result in results.values():
             _print_result(result, as_json)
-    first = next((result.exploits[0] for result in results.values() if result.exploits), None)
-    if first is not None and not as_json:
-        given = {"data": data, "gym": gym, "split": split, "limit": limit, "hacks": hacks, "verifiers": verifiers}
-        print(_again([task, *(overrides or [])] if task else [], given, first))
     found = [result.problems if fail_on == "problem" else result.exploits for result in results.values()]
     if fail_on != "never" and any(found):
         raise typer.Exit(1)
 
 
-def _again(words: list[str], given: Mapping[str, Any], first: Outcome) -> str:
-    """The command that scores the shortest exploit again; of an environment, its family of agents."""
-    options = {**given, "only": first.family if first.rule == "episode" else first.hack}
-    for name, value in options.items():
-        for one in value if isinstance(value, list) else [value]:
-            words += (
-                [] if one is None or (name, one) in (("split", "train"), ("limit", 50)) else [f"--{name}", str(one)]
-            )
-    return f"The first one again: {shlex.join(['grpo_env', 'audit', *words])}"
+def _with_command(result: Audit, words: Sequence[str | None], given: Mapping[str, Any]) -> Audit:
+    """With a note of the command that scores the shortest exploit again; of an environment, its family of agents."""
+    if not result.exploits:
+        return result
+    first = result.exploits[0]
+    command = ["grpo_env", "audit", *filter(None, words)]
+    for name, value in {**given, "only": first.family if first.rule == "episode" else first.hack}.items():
+        if value not in (None, {"split": "train", "limit": 50}.get(name)):
+            values = value if isinstance(value, list) else [value]
+            command += [word for one in values for word in (f"--{name}", str(one))]
+    return replace(result, notes=(f"to score the first exploit again: {shlex.join(command)}", *result.notes))
 
 
 def _foreign(

@@ -119,7 +119,8 @@ def test_the_command_takes_a_function_and_stops_at_its_budget(tmp_path):
     assert done.exit_code == 1
     assert "EXPLOIT not_gold (negated; knows the gold): wins 100% of what being right adds in 6 of 6" in done.stdout
     assert "'not 18' for '18'" in done.stdout
-    again = shlex.split(done.stdout.splitlines()[-1].partition("The first one again: grpo_env ")[2])
+    note = "NOTE to score the first exploit again: grpo_env "
+    again = next(shlex.split(line.removeprefix(note)) for line in done.stdout.splitlines() if line.startswith(note))
     assert again == [*command, "--only", "not_gold"]
     alone = CliRunner().invoke(app, again)
     assert "contains: 1 hacks, 6 texts on 6 rows" in alone.stdout
