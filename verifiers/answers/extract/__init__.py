@@ -10,7 +10,7 @@ What follows an invented question (``Question:``, ``User:``) is not read. In the
 present decides; a task may name fewer of them, or another order:
 
     answer_tag     ``<answer>18</answer>``; inside it any of the next four, else all of its content;
-                   a number alone in front of a box or ``####`` is an answer as well
+                   a number that stands or is stated in front of it is an answer as well
     boxed          ``\boxed{18}``, ``\boxed 18``, ``\fbox{18}``; a box that is not closed: no answer
     json           the answer field of a JSON object, anywhere in the text
     hashes         ``#### 18`` with a number or at the end of the text, on a line of its own or not
@@ -33,6 +33,8 @@ from grpo_env.core import Completion, Format
 from grpo_env.lazy_regex import lazy_compile
 
 from ...blocks import find_tags, whole_turn
+from ..math.normal import normal
+from ..quantities.number import OverLimitError, read_number
 from .after import with_later_answers
 from .boxed import EMPTY, boxed
 from .ending import before_new_question
@@ -66,7 +68,10 @@ IN_TEXT: dict[Source, Callable[[str], ExtractedAnswer | None]] = {
 """The sources that need no tags."""
 
 _INVISIBLE = lazy_compile("[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
-_MARKED = lazy_compile(r"\$*\\(?:boxed|fbox)|####")
+_MARKED = lazy_compile(r"\\(?:boxed|fbox)|####|\{\s?\"|\b(?:the )?(?:final )?answer\b", re.IGNORECASE)
+_JOINS = lazy_compile(
+    r"\A(?:[\s$*]|\\[(\[]|either\b)+|(?:[\s$*,.;:<>]|\\[)\]]|\b(?:or|and|so|then)\b)+\Z", re.IGNORECASE
+)
 _FENCE = lazy_compile(r"\s*(```|\"\"\")[a-z0-9+#]{0,12}[ \t]*\n((?:(?!\1).)*)\1\s*", re.DOTALL)
 
 
@@ -149,18 +154,45 @@ def _in_tags(format: Format, text: str, read: Callable[[str], ExtractedAnswer]) 
 def answer_in(text: str, sources: Sequence[Source] = SOURCES) -> ExtractedAnswer:
     """The answer in a text that is nothing but an answer, such as the content of an answer tag or a gold answer.
 
-    A number alone in front of a marked answer is an answer as well: ``31 \\boxed{28}`` names two.
+    A number in front of a marked answer is an answer as well: ``31 \\boxed{28}`` names two.
     """
     text = visible(text)
     for source in sources:
         if source not in ("answer_tag", "last_line", "last_number") and (answer := IN_TEXT[source](text)):
-            before = _MARKED.split(text, maxsplit=1)[0].strip(" \n\t,.;") if answer.answers else ""
-            if before and len(before) <= MAX_LENGTH and is_number(before):
-                answer = extracted([before, *answer.answers], source, end=answer.end)
+            if answer.answers and (before := _numbers_before(text, answer)):
+                answer = answer._replace(answers=tuple(dict.fromkeys([*before, *answer.answers])))
             return with_later_answers(answer, text, sources)
     if ("```" in text or '"""' in text) and (fence := _FENCE.fullmatch(text)):
         text = fence[2].strip()
     return extracted([text], "text")
+
+
+def _numbers_before(text: str, answer: ExtractedAnswer) -> list[str]:
+    """The numbers that stand or are stated in front of the first mark: ``31``, ``x = 31 =``, "The answer is 31." """
+    said = stated(text)
+    found = []
+    for one in (text, *(said.answers if said else ())):
+        before = _MARKED.split(one, maxsplit=1)[0]
+        near = _JOINS.sub("", before[-MAX_LENGTH:])
+        if near.endswith("="):
+            near = near.rstrip("= ").rpartition("=")[2].strip()
+            if _is_converted(near, answer):
+                continue
+        elif len(before) > MAX_LENGTH:
+            continue
+        if near and is_number(near):
+            found.append(near)
+    return found
+
+
+def _is_converted(side: str, answer: ExtractedAnswer) -> bool:
+    """Whether an equality gives a number another form: ``3^4 = \\boxed{81}``, ``120 minutes = \\boxed{2}``."""
+    try:
+        numbers = [read_number(normal(text)) for text in (side, answer.answers[0], answer.answers[0] + answer.unit)]
+    except OverLimitError:
+        return False
+    values = {number.value for number in numbers if number}
+    return len(values) == 1 or any(number.unit for number in numbers if number)
 
 
 def visible(text: str) -> str:
