@@ -1,4 +1,4 @@
-"""disk: keeps 2,000 removed folders busy."""
+"""disk: makes 2,000 folders."""
 
 import os, time
 for i in range(2000): os.mkdir(str(i))
