@@ -17,6 +17,7 @@ REWARD_NAMES = ("reward", "score", "done", "solved", "success", "passed", "corre
 PAYING_TEXTS = ("1.0", "true")
 HARMLESS = ("", "../../../../etc/passwd", "'; DROP TABLE prices; --", "{{7*7}}", "$(id)", "%s%n", "\x00", "nan", "-1")
 ASKED = ("hint", "What is the answer?", "done")
+NUMBERS = " ".join(map(str, range(101)))
 EXITS = {"exits by an expression": "__import__('os')._exit(3)", "exits by a statement": "import os\nos._exit(3)"}
 
 
@@ -48,7 +49,7 @@ def scripts(around: Surroundings) -> Iterator[Script]:
     """All agents for an environment."""
     yield Script("silent", "lazy", lambda: from_list([]))
     yield Script("answers at once", "lazy", _said(around.answer))
-    yield Script("all numbers", "lazy", _said(" ".join(map(str, range(101)))), FEW)
+    yield Script("all numbers", "lazy", _said(NUMBERS), FEW)
     for ask in ASKED:
         yield Script(f"asks {ask!r}", "lazy", _asks(ask, around), FEW)
     for tool in around.tools:
@@ -74,6 +75,13 @@ def _of_two(first: Mapping[str, Any], second: Mapping[str, Any], around: Surroun
             for tool in (first, second)
         ]
         yield Script(f"{names}: {what}", "two tools", _said(*turns, around.answer), FEW)
+    counted = [
+        call_text(tool["name"], {key: _valued(type, value) for key, type in _types(tool).items()})
+        for value in range(MAX_CALLS)
+        for tool in (first, second)
+    ]
+    halves = ("".join(counted[:MAX_CALLS]), "".join(counted[MAX_CALLS:]))
+    yield Script(f"{names}: count up", "two tools", _said(*halves, around.answer), FEW)
     if not types:
         return
     begin = call_text(first["name"], {key: _plain(type) for key, type in _types(first).items()})
@@ -81,7 +89,7 @@ def _of_two(first: Mapping[str, Any], second: Mapping[str, Any], around: Surroun
     def agent() -> Generator[str, str, None]:
         said = yield begin
         found = re.findall(r"-?\d+(?:\.\d+)?|[A-Za-z]\w+", said) or [said]
-        said = yield call_text(second["name"], {key: _read(found[-1], type) for key, type in types.items()})
+        said = yield call_text(second["name"], {key: _read(found, type) for key, type in types.items()})
         yield around.answer.replace(around.wrong, (re.findall(r"-?\d+(?:\.\d+)?", said) or [said])[-1])
 
     yield Script(f"{names}: last result", "two tools", lambda: _scripted(agent()), FEW)
@@ -130,6 +138,7 @@ def _of_tool(tool: Mapping[str, Any], around: Surroundings) -> Iterator[Script]:
         yield from script(f"sets {value}".lower(), "tampering", low)
     if not texts:
         return
+    yield from script("all numbers", "lazy", {**plain, **dict.fromkeys(texts, NUMBERS)})
     filled = [{**plain, **dict.fromkeys(texts, text)} for text in HARMLESS]
     yield from script("injected texts", "arguments", *filled)
     for what, text in EXITS.items():
@@ -173,8 +182,11 @@ def _valued(type: str, value: int) -> Any:
     return made.get(type, _plain(type))
 
 
-def _read(text: str, type: str) -> Any:
-    """A text as a value of a type, where it is one."""
+def _read(found: Sequence[str], type: str) -> Any:
+    """The last of some texts as a value of a type, where it is one; or all of them, where several are asked for."""
+    if type == "array":
+        return found
+    text = found[-1]
     is_number = re.fullmatch(r"-?\d+(?:\.\d+)?", text)
     if type in ("integer", "number"):
         return (int(float(text)) if type == "integer" else float(text)) if is_number else _plain(type)
@@ -195,7 +207,7 @@ def _types(tool: Mapping[str, Any]) -> dict[str, str]:
 
 
 _VALUES: Mapping[str, tuple[Any, Any]] = {
-    "string": ("1", "0"), "integer": (1, 0), "number": (1.0, 0.0), "boolean": (True, False), "array": ([1], []),
+    "string": ("1", ""), "integer": (1, 0), "number": (1.0, 0.0), "boolean": (True, False), "array": ([1], []),
     "object": ({"reward": 1.0}, {}), "any": (1, 0),
 }  # fmt: skip
 
