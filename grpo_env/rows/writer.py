@@ -59,7 +59,7 @@ def check_free(file: Path, *, overwrite: bool | None = False) -> None:
 
     ``overwrite=None``: the command has no ``--overwrite``.
     """
-    if file.exists() and not overwrite:
+    if os.path.lexists(file) and not overwrite:  # a link to nothing, too
         advice = "delete it first" if overwrite is None else "add --overwrite"
         raise UsageError(f"{file}: already exists; give another name, or {advice}")
     if not file.parent.is_dir():

@@ -30,9 +30,16 @@ def check_columns(rows: Sequence[Row], readers: Mapping[str, Read]) -> None:
     tips = _tips(problems, _flags(rows[0], others, problems), bool(texts))
     one = len(rows) == 1
     of = "the first row" if one else f"any of the first {len(rows)} rows"
-    missing = [f"no {name} ({problem.partition('; known: ')[0]})" for name, problem in problems.items()]
+    golds = [name for name in texts if name not in others]
+    missing = [f"no {name} ({_without_hint(problem, golds)})" for name, problem in problems.items()]
     below = rows_below(rows[0]) if one else ""
     raise UsageError(f"{' and '.join(missing)} in {of}; {'; '.join([columns, *tips])}{below}")
+
+
+def _without_hint(problem: str, golds: Sequence[str]) -> str:
+    """A problem without the list of all columns, and without a hint at one that has the gold answers."""
+    said, _, hint = problem.partition("; ")
+    return said if hint.startswith("known: ") or any(hint == f"did you mean {name!r}?" for name in golds) else problem
 
 
 def _tips(problems: Mapping[str, str], flags: str, has_texts: bool) -> Iterator[str]:

@@ -132,7 +132,7 @@ class ResumableOutput:
         if self.out.exists() and (_same(self._rows, self.out) or _same(self._converted, self.out)):
             self._remove()  # left by a run that was killed after it had finished
         check_free(self.out, overwrite=self._overwrite)
-        if self.rejects_file.exists() and not self._overwrite and not _same(self._rejects, self.rejects_file):
+        if os.path.lexists(self.rejects_file) and not self._overwrite and not _same(self._rejects, self.rejects_file):
             raise UsageError(
                 f"{self.rejects_file}: already exists, and rejects would go there; move it away, or add --overwrite"
             )

@@ -2,14 +2,14 @@
 
 import pytest
 
-from grpo_env.errors import UsageError
+from grpo_env.errors import UsageError, nearest
 from grpo_env.scoring.column_check import check_columns
 
 
 def read(name):
     def column(row):
         if name not in row:
-            raise UsageError(f"no column {name!r}")
+            raise UsageError(f"no column {name!r}; {nearest(name, row)}")
         return row[name]
 
     return column
@@ -40,6 +40,12 @@ READERS = {"completion": read("completion"), "answer": read("answer")}
             [{"answer": "4", "solution": "2+2\n#### 4", "output": "2+2\n#### 4"}],
             "name them with --completion COLUMN",
             "--completion output",
+        ),
+        # Nor is it what was meant, though its name is near.
+        (
+            [{"answer": "4", "solution": "4", "response_text": "It is 4."}],
+            "no completion (no column 'completion') in the first row",
+            "did you mean",
         ),
         # Rows under a key that has no usual name.
         ([{"licence": "MIT", "tasks": [{"q": "2+2?"}]}], "the rows are under 'tasks': jq -c '.tasks[]'", "try"),

@@ -141,6 +141,13 @@ def test_an_output_is_overwritten_only_on_request_and_only_by_a_complete_one(tmp
     assert not rejects.exists()
 
 
+@pytest.mark.parametrize("name", ["out.jsonl", "out.rejects.jsonl"])
+def test_a_link_to_nothing_is_refused_before_the_work(tmp_path, name):
+    (tmp_path / name).symlink_to(tmp_path / "no/where")
+    with pytest.raises(UsageError, match="already exists"), ResumableOutput(tmp_path / "out.jsonl", TASK):
+        pytest.fail("opened")
+
+
 @pytest.mark.parametrize("given", ["out.jsonl", "out.rejects.jsonl", "link"])
 def test_an_input_is_never_overwritten(tmp_path, given):
     out = tmp_path / "out.jsonl"
