@@ -33,6 +33,7 @@ _SYMBOLS = {
     "ℝ": r"\mathbb{R}", "∖": r"\setminus ", "∣": r"\mid ", "¬": r"\lnot ", "∨": r"\lor ", "∧": r"\land ",
     "≤": r"\le ", "≥": r"\ge ", "≠": r"\ne ", "∪": r"\cup ", "∩": r"\cap ", "∈": r"\in ", "∅": r"\emptyset ",
     **dict.fromkeys("\u212b\u00c5", r"\AA "),
+    "∼": r"\sim ",
     "º": "°", "˚": "°", "℃": "°C", "℉": "°F", "′": "'", "″": "''", "µ": r"\mu ",
     **dict.fromkeys("\u2126\u03a9", r"\Omega "),
     "％": "%", "＄": "$", "，": ",", "．": ".", "（": "(", "）": ")", "＝": "=", "＋": "+",
@@ -52,6 +53,7 @@ _PI_IN_WORD = lazy_compile("(?<=[\u0386-\u03ce])π|π(?=[\u0386-\u03ce])")
 _UNICODE_ROOT = lazy_compile(r"([√∛∜])\s?(\d+(?:\.\d+)?)")
 _ROOTS = {"√": r"\sqrt", "∛": r"\sqrt[3]", "∜": r"\sqrt[4]"}
 
+_ABOUT = lazy_compile(r"~(?!0[xXbBoO])(?=\s?(?:[-+$]?\s?[\d.]|[A-Za-z]{3}))")  # elsewhere it is a space, or a negation
 _COMMAND = lazy_compile(r"\\([A-Za-z]+)")
 _VARIANT = lazy_compile(r"\\(var[a-z]{3,7})(?![A-Za-z])")
 _NEW_NAMES = {
@@ -264,6 +266,8 @@ def normal(text: str) -> str:
     text = unwrapped(_ascii(text)).replace("+/-", r"\pm ")
     if text.isalnum() and text.isascii():
         return text
+    if _ABOUT.match(text):
+        text = rf"\sim {text[1:]}"
     if "\\(" in text and "$" not in text:
         text = _INLINE.sub(r"\1", text)
     if text.count("$") > 1:
