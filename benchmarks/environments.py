@@ -5,9 +5,8 @@
 
 The engine is the library's own, which ends every turn after the same number of tokens; a partner answers each with one
 word. ``loop`` is the time outside of the engine: environments, chat template, waiting. ``engine`` is what the engine
-takes longer, because it reads what the partner said; ``no cache`` the same if it reads the whole past again, without
-its prefix cache. The three kinds take turns. Starting the environments is not counted. Times are by the clock and, in
-parentheses, of the processor in this process alone.
+takes longer, because it reads the whole past before each turn. The two kinds take turns. Starting the environments is
+not counted. Times are by the clock and, in parentheses, of the processor in this process alone.
 """
 
 from __future__ import annotations
@@ -35,7 +34,6 @@ from grpo_env.taskfile.task import Task, load_task
 from grpo_env.trainer.config import SamplingConfig
 from grpo_env.trainer.engine.forward import with_fast_paths
 from grpo_env.trainer.engine.policy import Policy, load_policy
-from grpo_env.trainer.engine.prefix_cache import PrefixCache
 from grpo_env.trainer.engine.sampling import own
 from grpo_env.trainer.engine.sampling.own import OwnEngine
 from grpo_env.trainer.engine.sampling.protocol import OnGroupTokens, SamplingRequest
@@ -76,10 +74,10 @@ class Seconds(NamedTuple):
 
 
 class Round(NamedTuple):
-    """Total and engine of episodes with and without the prefix cache, and one turn with the same tokens."""
+    """Episodes, the engine in them, and one turn with the same tokens."""
 
-    cached: tuple[Seconds, Seconds]
-    uncached: tuple[Seconds, Seconds]
+    episodes: Seconds
+    engine: Seconds
     once: Seconds
 
 
@@ -131,11 +129,9 @@ def main() -> None:
         rounds, memory = [], []
         for number in range(options.rounds + 1):
             seed = f"round {number}"
-            with_cache = episodes(policy, task, examples, options.turns, options.tokens, seed)
+            total, engine = episodes(policy, task, examples, options.turns, options.tokens, seed)
             memory.append(resident())
-            with patch.object(PrefixCache, "keep", lambda *_: None):
-                without = episodes(policy, task, examples, options.turns, options.tokens, seed)
-            rounds.append(Round(with_cache, without, one_turn(policy, task, examples, options, seed)))
+            rounds.append(Round(total, engine, one_turn(policy, task, examples, options, seed)))
     report(rounds[1:], memory, options)
 
 
@@ -163,7 +159,7 @@ def episodes(
     began = Seconds.now()
     prompts = make_prompts(task, examples)
     starts = [Start(prompt, None, 0, f"{seed}/{prompt.example.id}") for prompt in prompts]
-    sampling = SamplingConfig(max_new_tokens=turns * tokens, environments=len(examples))
+    sampling = SamplingConfig(max_new_tokens=turns * tokens)
     rollouts = sample_episodes(replace_engine(policy, engine), starts, 1, sampling)
     seconds = Seconds.now().since(began)
     assert {row.num_sampled for row in rollouts} == {turns * tokens}
@@ -216,10 +212,9 @@ def report(rounds: Sequence[Round], memory: Sequence[float], options: argparse.N
         clock, processor = (median(part) for part in zip(*ratios, strict=True))
         print(f"{name:<9} {clock:+.1%} ({processor:+.1%}) of one turn")
 
-    line("episodes", lambda row: row.cached[0].since(row.once))
-    line("  loop", lambda row: row.cached[0].since(row.cached[1]))
-    line("  engine", lambda row: row.cached[1].since(row.once))
-    line("no cache", lambda row: row.uncached[1].since(row.once))
+    line("episodes", lambda row: row.episodes.since(row.once))
+    line("  loop", lambda row: row.episodes.since(row.engine))
+    line("  engine", lambda row: row.engine.since(row.once))
     print(f"memory after rounds of {options.episodes} episodes, MB: {', '.join(f'{m:,.0f}' for m in memory)}")
 
 

@@ -15,6 +15,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+from torch import Tensor
+
+from grpo_env.trainer.losses import LossInputs
+
 VARIANTS: dict[str, dict[str, object]] = {
     "all weights": {},
     "all weights, a reference": {"kl.coef": 0.04},
@@ -22,6 +26,11 @@ VARIANTS: dict[str, dict[str, object]] = {
     "LoRA": {"lora.rank": 16},
     "LoRA, a reference": {"lora.rank": 16, "kl.coef": 0.04},
 }
+
+
+def likelihood(inputs: LossInputs) -> Tensor:
+    """A loss that has nothing to do with rewards."""
+    return inputs.logp
 
 
 def measure(settings: dict[str, object]) -> dict[str, float]:
@@ -48,7 +57,7 @@ def main() -> None:
     parser.add_argument("--precision", default="bf16")
     parser.add_argument("--inner", type=json.loads, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    # An entropy bonus gives every completion a gradient, whatever its reward.
+    # This loss gives every completion a gradient, whatever its reward.
     common = {
         "model": options.model,
         "steps": 1,
@@ -56,7 +65,7 @@ def main() -> None:
         "group_size": options.group,
         "sampling.max_new_tokens": options.tokens,
         "engine.precision": options.precision,
-        "loss.entropy_coef": 1e-3,
+        "loss.function": f"{__file__}:likelihood",
         "eval.every": 0,
         "eval.examples": 1,
         "eval.samples": 0,

@@ -158,12 +158,12 @@ def ours(work: Work, callbacks: Callbacks) -> None:
     import torch
 
     from grpo_env.trainer import loop
-    from grpo_env.trainer.extensions import step_sampler
+    from grpo_env.trainer.extensions import dynamic_sampling
     from grpo_env.trainer.run.recorder import Recorder
     from grpo_env.workers import scoring_process
 
     task, _ = load(work)
-    sample_rollouts, score_rollouts = step_sampler.sample_rollouts, step_sampler.score_rollouts
+    sample_rollouts, score_rollouts = dynamic_sampling.sample_rollouts, dynamic_sampling.score_rollouts
     record_step = Recorder.step
     has_begun = False
 
@@ -186,11 +186,11 @@ def ours(work: Work, callbacks: Callbacks) -> None:
         if callbacks.on_step(run.policy.model) or step + 1 == run.config.steps:
             raise StopTraining
 
-    step_sampler.sample_rollouts = sample_with_callback  # type: ignore[assignment]
-    step_sampler.score_rollouts = score_with_callback  # type: ignore[assignment]
+    dynamic_sampling.sample_rollouts = sample_with_callback  # type: ignore[assignment]
+    dynamic_sampling.score_rollouts = score_with_callback  # type: ignore[assignment]
     Recorder.step = record_with_callback  # type: ignore[method-assign]
-    callbacks.stopwatch.wrap(step_sampler, "sample_rollouts", "sample")
-    callbacks.stopwatch.wrap(step_sampler, "score_rollouts", "sample")
+    callbacks.stopwatch.wrap(dynamic_sampling, "sample_rollouts", "sample")
+    callbacks.stopwatch.wrap(dynamic_sampling, "score_rollouts", "sample")
     callbacks.stopwatch.wrap(scoring_process, "score_in_process", "score")
     callbacks.stopwatch.wrap(loop, "update", "forward")
     callbacks.stopwatch.wrap(torch.autograd, "backward", "backward")

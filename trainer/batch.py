@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -23,8 +24,6 @@ from .shared_types import ScoredRollout
 class MicroBatch:
     """Rows that go through the model together: R completions, padded on the right to T tokens.
 
-    A completion whose turns forked has several rows, one for each of its sequences, maybe not all in one micro-batch.
-
     ``old_logp`` is set by the first update, ``ref_logp`` by ``add_reference_logp``. Log-probabilities are 0 where no
     token was sampled. Tokens between the turns of an episode were not sampled: the model reads them, and they are not
     part of the loss.
@@ -36,7 +35,6 @@ class MicroBatch:
     sampled: Tensor  # (R, T) bool, True where a token was sampled
     advantages: Tensor  # (R, T) float32
     sampler_logp: Tensor  # (R, T) float32
-    lengths: Tensor  # (R,) int64, sampled tokens of the whole completion
     old_logp: Tensor | None = None  # (R, T) float32
     ref_logp: Tensor | None = None  # (R, T) float32
 
@@ -45,7 +43,6 @@ class MicroBatch:
         dtypes["sampled"] = torch.bool
         for name in ("ids", "completion_mask", "sampled", "advantages", "sampler_logp", "old_logp", "ref_logp"):
             _check(name, getattr(self, name), rows, dtypes.get(name, torch.float32))
-        _check("lengths", self.lengths, rows[:1], torch.int64)
 
     def logp(self, policy: Policy, temperature: float, entropy: Entropy = "none") -> tuple[Tensor, Tensor]:
         """Log-probabilities and entropies under the policy, see ``completion_logp``."""
@@ -101,8 +98,8 @@ def pack_batches(
     each of which has groups next to each other.
 
     The loss leaves out rows without a reward and, under ``advantage.truncated: mask``, truncated
-    rows. Rows whose advantages are all 0 count in the denominators but need no forward pass, unless a KL penalty, an
-    entropy bonus or a loss of the user's own may give them a gradient.
+    rows. Rows whose advantages are all 0 count in the denominators but need no forward pass, unless a KL penalty or
+    a loss of the user's own may give them a gradient.
 
     Args:
         policy: the policy to train; micro-batches are of this process's groups, on its device.
@@ -114,7 +111,7 @@ def pack_batches(
     counts = scored = torch.tensor([row.score.scored for row in rollouts])
     if config.advantage.truncated == "mask":
         counts = scored & torch.tensor([row.rollout.finish != "length" for row in rollouts])
-    always = config.kl.coef > 0 or config.loss.entropy_coef != 0 or config.loss.function is not None
+    trained = (advantages != 0).any(1) | (config.kl.coef > 0 or config.loss.function is not None)
     lengths = torch.tensor([row.rollout.num_sampled for row in rollouts])
     size, count = config.group_size, config.optimizer.mini_batches
     rows = torch.arange(len(rollouts)).view(-1, size)
@@ -124,9 +121,11 @@ def pack_batches(
     batches = []
     for first in range(count):
         members, local = rows[first::count].flatten(), rows[first::count][is_local[first::count]]
-        groups = [[row for row in group if counts[row]] for group in local.tolist()]
-        sequences = _trained_sequences(rollouts, advantages, groups, always=always)
-        parts = _packed(sequences, micro_batch_tokens, shared=policy.shares_prompts)
+        groups = [
+            [_Row(rollouts[row].rollout, advantages[row]) for row in group if counts[row] and trained[row]]
+            for group in local.tolist()
+        ]
+        parts = _packed(groups, micro_batch_tokens, shared=policy.shares_prompts)
         micro_batches = [_micro_batch(part, policy.device) for part in parts]
         if is_sharded(policy):  # all processes must make the same number of passes
             passes = max(1, *gather_object([len(micro_batches)]))
@@ -168,73 +167,43 @@ def pack_rows(
 def pad_micro_batches(micro_batches: Sequence[MicroBatch], count: int, device: torch.device) -> list[MicroBatch]:
     """The micro-batches, with empty ones appended, so that there are ``count``."""
     ids = torch.zeros(1, 1, dtype=torch.long, device=device)
-    empty = MicroBatch([[0]], ids, ids.bool(), ids.bool(), ids.float(), ids.float(), ids[0])
+    empty = MicroBatch([[0]], ids, ids.bool(), ids.bool(), ids.float(), ids.float())
     return [*micro_batches, *[empty] * (count - len(micro_batches))]
 
 
-class _Sequence(NamedTuple):
-    """A row of a micro-batch: what a completion, or a part of it after a fork, has in one context."""
+class _Row(NamedTuple):
+    """A completion with its advantages (T,)."""
 
-    group: int
-    prompt: list[int]
-    ids: list[int]
-    sampled: list[bool]
-    logps: list[float]
-    advantages: Tensor  # (T,)
-    length: int  # sampled tokens of the whole completion
+    rollout: Rollout
+    advantages: Tensor
 
 
-def _sequences(rollout: Rollout, advantages: Tensor, group: int) -> list[_Sequence]:
-    """The sequences of a completion; its own is the only one unless turns forked."""
-    sampled, length = rollout.sampled, rollout.num_sampled
-    return [
-        _Sequence(group, prompt, rollout.ids[at], sampled[at], rollout.logps[at], advantages[at], length)
-        for prompt, at in rollout.sequences
-    ]
+def _packed(groups: Sequence[Sequence[_Row]], budget: int, *, shared: bool) -> list[list[_Row]]:
+    """The rows in micro-batches, see ``pack_rows``."""
+    rows, same_prompt = list[_Row](), defaultdict[tuple[int, tuple[int, ...]], list[int]](list)
+    for number, group in enumerate(groups):
+        for row in group:  # an environment may begin the episodes of a group differently
+            same_prompt[number, tuple(row.rollout.prompt_ids)].append(len(rows))
+            rows.append(row)
+    prompts, lengths = [len(row.rollout.prompt_ids) for row in rows], [len(row.rollout.ids) for row in rows]
+    parts = pack_rows(list(same_prompt.values()), prompts, lengths, budget, shared=shared)
+    return [[rows[index] for index in part] for part in parts]
 
 
-def _trained_sequences(
-    rollouts: Sequence[ScoredRollout], advantages: Tensor, groups: Sequence[Sequence[int]], *, always: bool
-) -> list[_Sequence]:
-    """Those of the rows of these groups, without those whose advantages are all 0 unless ``always``."""
-    return [
-        sequence
-        for number, group in enumerate(groups)
-        for row in group
-        for sequence in _sequences(rollouts[row].rollout, advantages[row], number)
-        if always or sequence.advantages.any()
-    ]
-
-
-def _packed(sequences: Sequence[_Sequence], budget: int, *, shared: bool) -> list[list[_Sequence]]:
-    """The sequences in micro-batches, see ``pack_rows``."""
-    prompts, lengths = [len(sequence.prompt) for sequence in sequences], [len(sequence.ids) for sequence in sequences]
-    parts = pack_rows(_by_prompt(sequences), prompts, lengths, budget, shared=shared)
-    return [[sequences[index] for index in part] for part in parts]
-
-
-def _by_prompt(sequences: Sequence[_Sequence]) -> list[list[int]]:
-    """The indices of the sequences of each group that have the same prompt."""
-    found: dict[tuple[int, tuple[int, ...]], list[int]] = {}
-    for index, sequence in enumerate(sequences):
-        found.setdefault((sequence.group, tuple(sequence.prompt)), []).append(index)
-    return list(found.values())
-
-
-def _micro_batch(sequences: Sequence[_Sequence], device: torch.device) -> MicroBatch:
-    lengths = torch.tensor([len(sequence.ids) for sequence in sequences])
+def _micro_batch(rows: Sequence[_Row], device: torch.device) -> MicroBatch:
+    rollouts = [row.rollout for row in rows]
+    lengths = torch.tensor([len(rollout.ids) for rollout in rollouts])
     mask = torch.arange(int(lengths.max())) < lengths[:, None]
 
-    def padded(rows: Iterable[Sequence[Any] | Tensor], dtype: torch.dtype) -> Tensor:
-        values = torch.cat([torch.as_tensor(row, dtype=dtype) for row in rows])
-        return torch.zeros(mask.shape, dtype=dtype).masked_scatter(mask, values).to(device)
+    def padded(values: Iterable[Sequence[Any] | Tensor], dtype: torch.dtype) -> Tensor:
+        flat = torch.cat([torch.as_tensor(row, dtype=dtype) for row in values])
+        return torch.zeros(mask.shape, dtype=dtype).masked_scatter(mask, flat).to(device)
 
     return MicroBatch(
-        prompts=[sequence.prompt for sequence in sequences],
-        ids=padded((sequence.ids for sequence in sequences), torch.long),
+        prompts=[rollout.prompt_ids for rollout in rollouts],
+        ids=padded((rollout.ids for rollout in rollouts), torch.long),
         completion_mask=mask.to(device),
-        sampled=padded((sequence.sampled for sequence in sequences), torch.bool),
-        advantages=padded((s.advantages[: len(s.ids)] for s in sequences), torch.float32),
-        sampler_logp=padded((sequence.logps for sequence in sequences), torch.float32),
-        lengths=torch.tensor([sequence.length for sequence in sequences], device=device),
+        sampled=padded((rollout.sampled for rollout in rollouts), torch.bool),
+        advantages=padded((row.advantages[: len(row.rollout.ids)] for row in rows), torch.float32),
+        sampler_logp=padded((rollout.logps for rollout in rollouts), torch.float32),
     )

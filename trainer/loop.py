@@ -16,8 +16,9 @@ from grpo_env.taskfile.task import Task
 from .advantages import token_advantages
 from .batch import pack_batches
 from .config import TrainConfig, check_effects, with_located_code
-from .extensions.step_sampler import StepSampler
+from .extensions.dynamic_sampling import sample_groups
 from .extensions.step_values import step_values
+from .reference import add_reference_logp, sync_if_due
 from .run.checkpoint import RunFolder
 from .run.folder import MODEL, RunFiles, check_new, is_first_process, read_config, uninterrupted
 from .run.held_out import evaluate_if_due
@@ -26,7 +27,7 @@ from .run.reward_model import update_reward_model
 from .run.run import Progress, Run
 from .run.start_lines import print_start
 from .run.stopping import Result, check_unscored, finish, stopped
-from .update import add_reference_logp, update
+from .update import update
 
 
 def train(task: Task | Mixture | str, *, run_dir: str | Path | None = None, **settings: Any) -> Result:
@@ -97,22 +98,19 @@ def _resume(path: Path, steps: int | str | None) -> Result:
 def learn(run: Run, recorder: Recorder, start: int) -> Result:
     """The training loop. A checkpoint is always taken at the end of a step."""
     policy, config, progress = run.policy, run.config, Progress(run, start)
-    sampler = StepSampler(policy, config, run.samplers)
     print_start(run, recorder.folder.path, start)
     try:
-        for step in steps(run, recorder, sampler, start):
-            began = time.perf_counter() - sampler.waited
+        for step in steps(run, recorder, start):
+            began = time.perf_counter()
 
-            # Sample G completions of each of P prompts, and score them (with off-policy steps, that was done during the
-            # last update, and the next step's are sampled during this one).
-            groups = sampler.sample(step)
+            # Sample G completions of each of P prompts, and score them.
+            groups = sample_groups(policy, config, run.samplers, step)
             rollouts = groups.selected
             check_unscored(run, groups.sampled, step)
             values = step_values(policy, run.tasks, rollouts, config, step)
             sampled = time.perf_counter()
 
             # Rewards become one advantage per token.
-            sampler.start_next(step)
             advantages = token_advantages(policy, rollouts, config, None if values is None else values.rows)
 
             # Divide the step into mini-batches, and pack the rows that have a gradient into micro-batches.
@@ -124,7 +122,7 @@ def learn(run: Run, recorder: Recorder, start: int) -> Result:
                 if run.reference is not None:
                     add_reference_logp(policy, run.reference, batches, config.sampling.temperature)
                 stats = update(policy, run.optimizer, batches, config, step)
-                run.sync_reference_if_due(step + 1)
+                sync_if_due(run.reference, policy, config.kl, step + 1)
                 progress.end_step(batches)
                 seconds = {"sample_seconds": sampled - began, "update_seconds": time.perf_counter() - sampled}
                 further = seconds if values is None else seconds | values.metrics
@@ -136,15 +134,13 @@ def learn(run: Run, recorder: Recorder, start: int) -> Result:
         error.add_note(str(stopped(run, recorder, progress, error)))
         raise
     finally:
-        sampler.close()
         pool.close_idle()
         recorder.close()
 
 
-def steps(run: Run, recorder: Recorder, sampler: StepSampler, start: int) -> Iterator[int]:
+def steps(run: Run, recorder: Recorder, start: int) -> Iterator[int]:
     """The steps of a run, and around them what the weights until then are used for: evaluations and checkpoints."""
     for step in range(start, run.config.steps + 1):
-        sampler.wait()
         run.engine.update_weights(run.policy, step)
         if step < run.config.steps:
             update_reward_model(run, recorder.folder, step)

@@ -25,8 +25,7 @@ MAX_LOG_RATIO = 20.0
 
 @dataclass(frozen=True)
 class LossInputs:
-    """What a policy loss is computed from: R completions, padded on the right to T tokens. An episode whose turns
-    forked has several rows, one for each of its sequences.
+    """What a policy loss is computed from: R completions, padded on the right to T tokens.
 
     All tensors have the shape (R, T) and, except ``mask``, are float32 and 0 where there is no token.
     Log-probabilities are natural logarithms, at the temperature of sampling.
@@ -34,13 +33,11 @@ class LossInputs:
     Attributes:
         logp: log-probabilities of the sampled tokens under the weights being trained. Has a gradient.
         old_logp: the same under the weights before the step's updates; equal to ``logp`` in the first update of a step.
-        sampler_logp: what the rollout engine reported when it sampled. Differs from ``old_logp`` by rounding and, with
-            ``sampling.off_policy_steps=1``, by a step of learning.
+        sampler_logp: what the rollout engine reported when it sampled. Differs from ``old_logp`` by rounding.
         ref_logp: under the reference model; ``None`` without one (``kl.coef`` is 0).
         advantages: one per token, see ``advantages.py``.
         mask: bool, True where there is a token.
-        entropy: of the distribution that each token was drawn from, in nats. Has a gradient only if
-            ``loss.entropy_coef`` is not 0.
+        entropy: of the distribution that each token was drawn from, in nats. Has a gradient under ``loss.function``.
     """
 
     logp: Tensor
@@ -53,7 +50,7 @@ class LossInputs:
 
 
 LossFunction = Callable[[LossInputs], Tensor]
-"""Returns the loss of each token, (R, T), to be minimized. Aggregation, KL penalty and bonus are added to it."""
+"""Returns the loss of each token, (R, T), to be minimized. Aggregation and KL penalty are added to it."""
 
 
 def loss_function(settings: LossConfig) -> LossFunction:
@@ -128,8 +125,7 @@ def kl_penalty(logp: Tensor, ref_logp: Tensor) -> Tensor:
     """Per-token estimate of KL(policy || reference) for tokens sampled from the policy (k3 of Schulman 2020).
 
     With d = ref_logp - logp: exp(d) - d - 1, unbiased and never negative: DeepSeekMath, equation 4. As a loss (Tang and
-    Munos 2025), it has the gradient of KL(reference || policy) on average; times the token's importance ratio, that of
-    KL(policy || reference), also for tokens sampled from the policy of ``old_logp`` (DeepSeek-V3.2 2025, equation 7).
+    Munos 2025), it has the gradient of KL(reference || policy) on average.
 
     d is at most ``MAX_LOG_RATIO`` in value, since exp(d) is infinite in float32 from 89 nats on; the gradient there
     stays that of the bound, so the penalty still pulls back.
@@ -139,19 +135,15 @@ def kl_penalty(logp: Tensor, ref_logp: Tensor) -> Tensor:
     return torch.expm1(d - excess) - d
 
 
-def aggregate(
-    per_token: Tensor, completion_mask: Tensor, mode: Aggregation, denominator: float, lengths: Tensor | None = None
-) -> Tensor:
+def aggregate(per_token: Tensor, completion_mask: Tensor, mode: Aggregation, denominator: float) -> Tensor:
     """Sum (B, T) token losses into a scalar and divide by ``denominator``, which is that of *all* rows of the step.
 
     The losses of micro-batches therefore add up to the loss of the batch. ``sequence`` first divides every row by its
-    length (DeepSeekMath, equation 3); ``token`` and ``constant`` differ in the denominator only. ``lengths`` (B,) are
-    those of the completions that the rows are part of, if they are not whole.
+    length (DeepSeekMath, equation 3); ``token`` and ``constant`` differ in the denominator only.
     """
     masked = per_token.where(completion_mask, 0.0)
     if mode == "sequence":
-        lengths = completion_mask.sum(1) if lengths is None else lengths
-        masked = masked / lengths[:, None].clamp(min=1)
+        masked = masked / completion_mask.sum(1, keepdim=True).clamp(min=1)
     return masked.sum() / denominator
 
 

@@ -76,7 +76,7 @@ def sample_rollouts(
 
     Processes divide the prompts among them, whole groups each. ``seed``, an example's id and how often it came before
     among ``prompts`` determine its completions, whatever else is sampled in the same batch or on other processes.
-    Of tasks with an environment, completions are episodes, at most ``sampling.environments`` at once. ``advance`` is
+    Of tasks with an environment, completions are episodes. ``advance`` is
     called with the number of completions of each group that is complete.
     """
     starts = [Start(prompt, None, 0, own) for prompt, own in zip(prompts, group_seeds(prompts, seed), strict=True)]
@@ -150,11 +150,8 @@ def _joined(policy: Policy, start: Start, rest: Rollout) -> Rollout:
     return replace(start.rollout, ids=ids, text=text, finish=rest.finish, logps=[])
 
 
-def score_rollouts(policy: Policy, sampled: SampledGroups, version: int = 0) -> list[ScoredRollout]:
-    """Finish scoring; returns the rollouts of all processes, in the order of the prompts, a group's rows adjacent.
-
-    ``version`` is that of the weights that sampled them.
-    """
+def score_rollouts(policy: Policy, sampled: SampledGroups) -> list[ScoredRollout]:
+    """Finish scoring; returns the rollouts of all processes, in the order of the prompts, a group's rows adjacent."""
     try:
         scores = {number: future.result()[0] for number, future in sampled.scorer.scores.items()}
         for verifier in {id(prompt.verifier): prompt.verifier for prompt in sampled.prompts}.values():
@@ -163,7 +160,7 @@ def score_rollouts(policy: Policy, sampled: SampledGroups, version: int = 0) -> 
     finally:
         sampled.scorer.stop()
     scored = [
-        with_score(prompt, rollout, score, version)
+        with_score(prompt, rollout, score)
         for number, prompt in enumerate(sampled.prompts)
         for rollout, score in zip(sampled.rollouts[number], scores[number], strict=True)
     ]
@@ -171,10 +168,10 @@ def score_rollouts(policy: Policy, sampled: SampledGroups, version: int = 0) -> 
     return gathered
 
 
-def with_score(prompt: Prompt, rollout: Rollout, score: Score, version: int = 0) -> ScoredRollout:
+def with_score(prompt: Prompt, rollout: Rollout, score: Score) -> ScoredRollout:
     """A completion of a prompt with its score, and the value of its task's metric in that."""
     task, metric = prompt.task, prompt.task.metric
-    return ScoredRollout(prompt.example, rollout, score, metric_value(score, metric), task.name, metric, version)
+    return ScoredRollout(prompt.example, rollout, score, metric_value(score, metric), task.name, metric)
 
 
 def group_seeds(prompts: Sequence[Prompt], seed: str) -> list[str]:

@@ -33,8 +33,7 @@ class Start(NamedTuple):
 class ScoredRollout(NamedTuple):
     """A completion of an example with its score.
 
-    ``correct`` is the value of the part called ``metric``, the task's metric; ``None``: unscored. ``version`` is the
-    number of steps that the weights had learned when they sampled it.
+    ``correct`` is the value of the part called ``metric``, the task's metric; ``None``: unscored.
     """
 
     example: Example
@@ -43,4 +42,3 @@ class ScoredRollout(NamedTuple):
     correct: float | None = None
     task: str = ""
     metric: str = ""
-    version: int = 0

@@ -3,38 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
-from itertools import chain
-from typing import TypeVar
 
 import torch
-from accelerate.utils.memory import clear_device_cache
 from torch import Tensor
 from transformers.modeling_layers import GradientCheckpointingLayer
 
-from grpo_env.errors import RunError, memory_ran_out
+from grpo_env.errors import RunError
 
 from .batch import Batch, MicroBatch
 from .config import TrainConfig
 from .engine.logprobs import Entropy
 from .engine.policy import Policy
-from .engine.sharding import is_sharded, optimizer_step
+from .engine.sharding import optimizer_step
 from .losses import (
     LossInputs,
     aggregate,
     clipped,
     denominators,
-    importance_ratio,
     kl_penalty,
     loss_function,
     tis_weight,
 )
 from .optimizer import learning_rate
-
-T = TypeVar("T")
+from .out_of_memory import with_oom_retry
 
 
 @dataclass(frozen=True)
@@ -96,20 +90,6 @@ def add_old_logp(policy: Policy, batch: Batch, temperature: float) -> None:
         with_oom_retry(policy, batch, compute)
 
 
-def add_reference_logp(
-    policy: Policy, reference: Mapping[str, Tensor], batches: Sequence[Batch], temperature: float
-) -> None:
-    """Set ``ref_logp`` of all micro-batches. ``reference``: the reference model's values of the trained weights."""
-
-    def compute(batch: Batch) -> None:
-        for micro in batch.micro_batches:
-            micro.ref_logp, _ = micro.logp(policy, temperature)
-
-    with torch.no_grad(), policy.swapped_weights(reference):
-        for batch in batches:
-            with_oom_retry(policy, batch, partial(compute, batch))
-
-
 def _update_once(
     policy: Policy, optimizer: torch.optim.Optimizer, batch: Batch, config: TrainConfig, step: int
 ) -> tuple[Tensor, float]:
@@ -143,7 +123,7 @@ def compute_gradient(
     """Set the weights' gradient to that of this process's micro-batches; returns the ``SUMS`` over their tokens."""
     optimizer.zero_grad()
     sums = torch.zeros(len(SUMS), dtype=torch.float64)
-    entropy_for: Entropy = "gradient" if config.loss.entropy_coef else "value"  # the metric needs the value
+    entropy_for: Entropy = "value" if config.loss.function is None else "gradient"  # the metric needs the value
     with _recomputing_activations(policy, config.engine.gradient_checkpointing):
         for micro in batch.micro_batches:
             logp, entropy = micro.logp(policy, config.sampling.temperature, entropy_for)
@@ -176,55 +156,16 @@ def micro_batch_loss(
     per_token = loss_function(settings)(inputs)
     if settings.tis_cap is not None:
         per_token = per_token * tis_weight(micro.old_logp, micro.sampler_logp, settings.tis_cap)
-    per_token = per_token - settings.entropy_coef * entropy
     kl = torch.zeros_like(per_token)
     if micro.ref_logp is not None:
         kl = kl_penalty(logp, micro.ref_logp)
-        penalty = kl
-        if config.kl.bias_correction:
-            penalty = importance_ratio(logp, micro.old_logp, mask, "token") * kl  # whatever the policy loss has
-        per_token = per_token + config.kl.coef * penalty
-    loss = aggregate(per_token, mask, settings.aggregation, denominator, micro.lengths)
+        per_token = per_token + config.kl.coef * kl
+    loss = aggregate(per_token, mask, settings.aggregation, denominator)
     with torch.no_grad():
         gap = (micro.old_logp - micro.sampler_logp).abs().sum()  # both are 0 where no token was sampled
         is_clipped = clipped(inputs, settings) & mask
         sums = loss, entropy.sum(), kl.where(mask, 0.0).sum(), is_clipped.sum(), gap, mask.sum()
         return loss, torch.stack([value.float() for value in sums]).cpu().double()
-
-
-def with_oom_retry(policy: Policy, batch: Batch, work: Callable[[], T]) -> T:
-    """The result of ``work``, which is repeated with every micro-batch of the batch halved whenever memory runs out.
-
-    ``batch.reduced_tokens`` is then the size of the largest half, less than ``engine.micro_batch_tokens``: rows that
-    were alone, because they are larger than that, do not count. Raises ``RunError`` if single completions are too
-    large, or if the weights are sharded: processes must make the same number of passes, so one of them cannot halve
-    its own.
-    """
-    while True:
-        try:
-            return work()
-        except (MemoryError, RuntimeError) as error:
-            if not memory_ran_out(error):
-                raise
-            alone = all(len(micro.prompts) == 1 for micro in batch.micro_batches)
-            if alone or is_sharded(policy):
-                raise RunError(_advice(policy, batch, alone)) from error
-        # Outside the except block, whose exception keeps the tensors of the failed attempt alive.
-        clear_device_cache(garbage_collection=True)
-        parts = [micro.halves() for micro in batch.micro_batches]
-        batch.micro_batches = list(chain.from_iterable(parts))
-        halves = (half for pair in parts if len(pair) > 1 for half in pair)
-        batch.reduced_tokens = max(half.positions(shared=policy.shares_prompts) for half in halves)
-
-
-def _advice(policy: Policy, batch: Batch, alone: bool) -> str:
-    largest = max(micro.positions(shared=policy.shares_prompts) for micro in batch.micro_batches)
-    size = "one completion" if alone else f"micro-batches of {largest} token positions"
-    smaller = "" if alone else f"engine.micro_batch_tokens={largest // 2}, "
-    return (
-        f"process {policy.accelerator.process_index}: out of memory with {size} at a time; try {smaller}"
-        "engine.gradient_checkpointing=true, engine.precision=bf16 or a lower sampling.max_new_tokens"
-    )
 
 
 @contextmanager

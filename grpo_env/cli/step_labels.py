@@ -11,8 +11,6 @@ from .options import (
     Model,
     Overrides,
     Overwrite,
-    Segments,
-    Separator,
     TaskName,
     VerifierFiles,
     console,
@@ -29,8 +27,7 @@ def label_steps(
     overrides: Overrides = None,
     model: Model = None,
     rollouts: Annotated[int, typer.Option(min=1, help="Continuations from the end of each step.")] = 8,
-    segments: Segments = "line",
-    separator: Separator = "",
+    segments: Annotated[str, typer.Option(help="Where a step ends: line, paragraph, sentence or marker.")] = "line",
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N rows.")] = None,
     restart: Annotated[bool, typer.Option("--restart", help="Discard the work of an interrupted run.")] = False,
     overwrite: Overwrite = False,
@@ -48,13 +45,13 @@ def label_steps(
     from grpo_env.trainer.config import TrainConfig
 
     keys, settings = split_overrides(overrides)
-    steps = {"step_values.segments": segments, "step_values.separator": separator}
+    steps = {"step_values.segments": segments}
     with ending_by_sigterm():
         summary = label(
             load_task(task, keys),
             completions,
             out,
-            Request(rollouts, TrainConfig.from_mapping(steps, "label-steps").step_values, limit),
+            Request(rollouts, TrainConfig.from_mapping(steps, "label-steps").step_values.segments, limit),
             model=model,
             restart=restart,
             overwrite=overwrite,

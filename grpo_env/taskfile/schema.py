@@ -132,9 +132,9 @@ class EnvironmentSpec(Section):
     """Seconds for one call, after which its process is ended."""
     max_result_chars: int = Field(4000, ge=1, le=1_000_000)
     """Longer results and replies are cut."""
-    history: Literal["append", "fork"] | None = None
-    """Where the chat template rewrites earlier turns: ``append`` trains on tokens as sampled, ``fork`` each turn in its
-    own context; null: stop before the run."""
+    history: Literal["append"] | None = None
+    """Where the chat template rewrites earlier turns: ``append`` goes on with the tokens as sampled; null: stop before
+    the run."""
 
 
 class LinearSpec(Section):

@@ -373,9 +373,9 @@ def test_values_are_yaml_or_start_with_a_template() -> None:
     overrides = [
         "steps=20",
         "dataset.limit={train: 5}",
-        "curriculum.difficulty={{ equations | length }}",
+        "tracker={{ equations | length }}",
         "dataset.id={% if a %}b{% endif %}",
     ]
     keys, settings = split_overrides(overrides)
     assert keys == {"dataset.limit": {"train": 5}, "dataset.id": "{% if a %}b{% endif %}"}
-    assert settings == {"steps": 20, "curriculum.difficulty": "{{ equations | length }}"}
+    assert settings == {"steps": 20, "tracker": "{{ equations | length }}"}

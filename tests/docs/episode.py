@@ -44,12 +44,13 @@ def record() -> tuple[list[str], list[Turn]]:
     from grpo_env.trainer.config import TrainConfig
     from grpo_env.trainer.engine.policy import load_policy
     from grpo_env.trainer.extensions.prompt_sampler import PromptSampler, sample_prompts
-    from grpo_env.trainer.rollout import sample_rollouts, score_rollouts
+    from grpo_env.trainer.rollout import sample_rollouts, score_rollouts, task_examples
 
     task = load_task("till")
     config = TrainConfig.from_mapping({}, defaults=task.defaults)
     policy = load_policy(config.model, device="cpu")
-    prompts = sample_prompts([PromptSampler(task, 1.0, config)], config.prompts_per_step, 0, f"{config.seed}")[:1]
+    sampler = PromptSampler(task, 1.0, task_examples(task, "train"))
+    prompts = sample_prompts([sampler], config.prompts_per_step, 0, f"{config.seed}")[:1]
     sampled = sample_rollouts(policy, prompts, config.group_size, config.sampling, f"{config.seed}/0")
     rows = score_rollouts(policy, sampled)
     pool.close_idle()

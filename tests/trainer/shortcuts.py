@@ -17,10 +17,11 @@ from grpo_env.trainer.config import SamplingConfig, TrainConfig
 from grpo_env.trainer.engine.memory import default_tokens
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.optimizer import make_optimizer
+from grpo_env.trainer.reference import add_reference_logp
 from grpo_env.trainer.rollout import sample_rollouts, score_rollouts
 from grpo_env.trainer.scored_groups import ScoredGroups
 from grpo_env.trainer.shared_types import Prompt, ScoredRollout
-from grpo_env.trainer.update import SUMS, UpdateStats, add_reference_logp, micro_batch_loss, update
+from grpo_env.trainer.update import SUMS, UpdateStats, micro_batch_loss, update
 
 
 def with_settings(config: TrainConfig, **changes: Any) -> TrainConfig:
@@ -83,7 +84,7 @@ def loss_of(
     policy: Policy, micro: MicroBatch, config: TrainConfig, denominator: float = 1.0
 ) -> tuple[Tensor, dict[str, float]]:
     """The loss of a micro-batch and its statistics. The first call sets ``old_logp``."""
-    logp, entropy = micro.logp(policy, config.sampling.temperature, "gradient" if config.loss.entropy_coef else "value")
+    logp, entropy = micro.logp(policy, config.sampling.temperature, "value")
     if micro.old_logp is None:
         micro.old_logp = logp.detach()
     loss, sums = micro_batch_loss(micro, logp, entropy, config, denominator)

@@ -9,15 +9,20 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
+from grpo_env.core import Example, Score
 from grpo_env.errors import RunError, UsageError
 from grpo_env.trainer.advantages import advantage_function
 from grpo_env.trainer.config import TrainConfig, with_located_code
+from grpo_env.trainer.engine.policy import Policy
+from grpo_env.trainer.engine.sampling.sampler import Rollout
 from grpo_env.trainer.extensions.try_functions import try_functions
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.losses import LossInputs, loss_function
+from grpo_env.trainer.optimizer import make_optimizer
 from grpo_env.trainer.scored_groups import ScoredGroups
+from grpo_env.trainer.shared_types import ScoredRollout
 
-from .shortcuts import read_samples
+from .shortcuts import one_step, read_samples, with_settings
 
 PAGE = Path(__file__).parents[2] / "docs/algorithm.md"
 FEW = {"steps": 2, "eval.every": 0, "eval.examples": 1, "eval.samples": 0, "optimizer.updates_per_step": 2}
@@ -38,6 +43,19 @@ def config_of(setting: str, source: str, folder: Path, **more: object) -> TrainC
 
 def weights(model: Path) -> dict[str, torch.Tensor]:
     return dict(AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32).state_dict())
+
+
+def test_the_entropy_has_a_gradient_for_an_own_loss(policy: Policy, tmp_path: Path) -> None:
+    """To follow it raises the entropy."""
+    config = config_of("loss.function", "def f(inputs):\n    return -inputs.entropy\n", tmp_path)
+    config = with_settings(
+        config, group_size=2, **{"optimizer.learning_rate": 1e-3, "optimizer.lr_schedule": "constant"}
+    )
+    rollout = Rollout([40, 41], [50, 51, 52], "", "length", [-1.0] * 3)
+    rows = [ScoredRollout(Example("0"), rollout, Score(0.0))] * 2
+    optimizer = make_optimizer(policy, config.optimizer)
+    entropies = [one_step(policy, rows, config, optimizer).entropy for _ in range(6)]
+    assert entropies[-1] > entropies[0] + 0.01
 
 
 def test_an_own_loss_trains_as_the_built_in_one_that_it_writes_out(tmp_path: Path, make_task) -> None:

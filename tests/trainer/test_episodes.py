@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Hashable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +23,6 @@ from grpo_env.trainer.advantages import token_advantages
 from grpo_env.trainer.batch import pack_batches
 from grpo_env.trainer.config import SamplingConfig, TrainConfig
 from grpo_env.trainer.engine.policy import Policy
-from grpo_env.trainer.engine.prefix_cache import Prefix, PrefixCache
 from grpo_env.trainer.engine.sampling.sampler import Rollout
 from grpo_env.trainer.engine.sampling.vllm_server import VllmServers
 from grpo_env.trainer.episodes.conversation import check_conversation
@@ -75,7 +73,7 @@ def examples(count: int, **info: object) -> list[Example]:
 
 def play(policy: Policy, task: Task, rows: list[Example], size: int = 2, **options: object) -> list[Rollout]:
     seeds = options.pop("seeds", [row.id for row in rows])
-    sampling = SamplingConfig().model_copy(update={"max_new_tokens": 30, "environments": 8, **options})
+    sampling = SamplingConfig().model_copy(update={"max_new_tokens": 30, **options})
     starts = [Start(prompt, None, 0, seed) for prompt, seed in zip(make_prompts(task, rows), seeds, strict=True)]
     return sample_episodes(policy, starts, size, sampling)
 
@@ -144,42 +142,14 @@ def test_log_probabilities_are_those_of_the_whole_conversation(talker: Policy) -
         assert row.logps == pytest.approx((logp * torch.tensor(row.sampled)).tolist(), abs=1e-5)
 
 
-def test_an_episode_depends_on_its_seed_row_and_turns_alone(talker: Policy) -> None:
+def test_an_episode_depends_on_its_seed_row_and_turns_alone(talker: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
     task, rows = a_task(), examples(3, turns=3)
     together = play(talker, task, rows, size=3)
     assert len({tuple(row.ids) for row in together}) > 5
-    assert play(talker, task, rows, size=3, environments=1) == together
     assert play(talker, task, rows[1:2], size=3) == together[3:6]
     assert play(talker, task, rows, size=3, seeds=["a", "b", "c"]) != together
-
-
-def test_keys_are_kept_between_turns_and_not_between_updates(talker: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
-    task, rows, kept = a_task(), examples(3, turns=3), PrefixCache.take
-    seen: list[list[int]] = []
-
-    def take(self: PrefixCache, key: Hashable, ids: list[int]) -> Prefix | None:
-        prefix = kept(self, key, ids)
-        seen[-1].append(0 if prefix is None else len(prefix.ids))
-        assert len(self) <= 4, "those of episodes that ended are freed"
-        return prefix
-
-    monkeypatch.setattr(PrefixCache, "take", take)
-    played = []
-    for take_none in (False, True):
-        talker.restore(before := talker.snapshot())
-        for _ in range(2):
-            seen.append([])
-            played.append(play(talker, task, rows, size=3, environments=4))
-            talker.restore({name: weight + 0.02 for name, weight in talker.trained.items()})
-        talker.restore(before)
-        if not take_none:
-            monkeypatch.setattr(PrefixCache, "keep", lambda *_: None)
-    assert played[:2] == played[2:]
-    assert played[0] != played[1]
-    turns = sum(len(row.spans) for row in played[0])
-    assert seen[0].count(0) == 9  # first turns
-    assert len(seen[0]) == turns > 9
-    assert set(seen[2]) == {0}
+    monkeypatch.setattr("grpo_env.trainer.episodes.sampling.AT_ONCE", 1)
+    assert play(talker, task, rows, size=3) == together
 
 
 @pytest.mark.slow
@@ -187,7 +157,7 @@ def test_vllm_servers_play_the_same_episodes(talker: Policy, model_folder: Path)
     rows = examples(3, turns=3)
     expected = play(talker, a_task(), rows, size=1, temperature=0.0)
     assert max(len(row.spans) for row in expected) > 1
-    with closing(FakeVllm(model_folder)) as server, closing(VllmServers([server.url], None)) as engine:
+    with closing(FakeVllm(model_folder)) as server, closing(VllmServers([server.url])) as engine:
         engine.start(talker)
         assert play(replace(talker, rollout_engine=engine), a_task(), rows, size=1, temperature=0.0) == expected
 
@@ -215,17 +185,16 @@ def test_the_tokens_of_all_turns_and_the_positions_are_bounded(policy: Policy) -
     assert row.episode.environment.failure == problem
 
 
-@pytest.mark.parametrize("history", ["append", "fork"])
-def test_no_one_but_the_template_and_the_model_writes_control_tokens(policy: Policy, history: str) -> None:
+def test_no_one_but_the_template_and_the_model_writes_control_tokens(policy: Policy) -> None:
     spelled = "\\u003cend>, \\u003cstop>"  # the model writes a call, and no control token
     turns = [turn.replace("it", spelled) for turn in (call("say", text="it"), call("it"), "7")]
     policy = scripted(policy, turns)
     policy.tokenizer.add_special_tokens({"additional_special_tokens": ["<stop>"]})
-    (row,) = play(policy, a_task("Counter", history=history), examples(1), size=1, max_new_tokens=999)
+    (row,) = play(policy, a_task("Counter"), examples(1), size=1, max_new_tokens=999)
     said, unknown = (turn.results[0].text for turn in row.episode.turns[:2])
     assert said == "< end>, < stop>"
     assert "there is no tool '< end>, < stop>'" in unknown
-    assert (len(row.spans), row.forks) == (3, ())
+    assert len(row.spans) == 3
     assert [row.ids.count(token) for token in (0, 1)] == [3 + 2, 0]  # of three turns, and of what follows two
     assert [row.prompt_ids.count(token) for token in (0, 1)] == [1, 0]
 
@@ -367,7 +336,7 @@ def test_a_template_that_forgets_may_be_continued_if_the_user_says_so(policy: Po
     policy.tokenizer.chat_template = FORGETS
     check_conversation(policy, a_task(history="append"))
     policy.tokenizer.chat_template = TEMPLATE
-    for history in ("append", "fork", None):
+    for history in ("append", None):
         check_conversation(policy, a_task(history=history))
         check_conversation(policy, a_task("Counter", history=history))
 
@@ -391,7 +360,6 @@ def talk_file(talker: Policy, tmp_path: Path) -> Path:
         "engine.device": "cpu",
         "checkpoint.every": 1,
         "optimizer.learning_rate": 0.01,
-        "sampling.environments": 4,
     }
     spec = {
         "version": 1,
@@ -419,16 +387,13 @@ def lasting(run_dir: Path) -> tuple[list[dict], list[dict]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("history", ["append", "fork"])
-def test_a_run_records_turns_and_resumes_exactly(talk_file: Path, tmp_path: Path, history: str) -> None:
+def test_a_run_records_turns_and_resumes_exactly(talk_file: Path, tmp_path: Path) -> None:
     spec = json.loads(talk_file.read_text())
-    spec["environment"]["history"] = history
     spec["train"]["advantage.step_credit"] = "return"
     talk_file.write_text(json.dumps(spec))
     whole = train(str(talk_file), run_dir=tmp_path / "whole")
     metrics, samples = lasting(whole.run_dir)
     assert max(len(row["turns"]) for row in samples) > 1
-    assert any(row["forked_turns"] for row in samples) == (history == "fork")
     assert max(row.get("grad_norm", 0) for row in metrics) > 0
     for row in samples:
         assert "".join(turn["text"] for turn in row["turns"]) == row["text"]

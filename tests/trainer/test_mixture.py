@@ -13,11 +13,10 @@ import yaml
 from grpo_env.core import Score
 from grpo_env.errors import RunError, UsageError
 from grpo_env.taskfile.mixture import Mixture, load_mixture
-from grpo_env.taskfile.task import load_task
-from grpo_env.trainer.config import TrainConfig
+from grpo_env.taskfile.task import Task, load_task
 from grpo_env.trainer.engine.sampling.sampler import Rollout
 from grpo_env.trainer.extensions import prompt_sampler as prompts
-from grpo_env.trainer.extensions.prompt_sampler import PromptSampler, sample_prompts
+from grpo_env.trainer.extensions.prompt_sampler import PromptSampler, sample_prompts, take
 from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.run.evaluation import summarize
 from grpo_env.trainer.shared_types import ScoredRollout
@@ -86,10 +85,14 @@ def stop_at(last: int):
     return check
 
 
+def pool_of(task: Task, weight: float) -> PromptSampler:
+    return PromptSampler(task, weight, task.examples("train"))
+
+
 @pytest.mark.parametrize("count", [4, 10, 16])
 def test_prompts_are_divided_by_weight(make_task, count: int) -> None:
     tasks = [make_task(), *(make_task({"repetition": {"n": 1}}) for _ in range(2))]
-    pools = [PromptSampler(task, weight, TrainConfig()) for task, weight in zip(tasks, (5.0, 2.0, 0.5), strict=True)]
+    pools = [pool_of(task, weight) for task, weight in zip(tasks, (5.0, 2.0, 0.5), strict=True)]
     total: Counter[int] = Counter()
     for step in range(200):
         prompts = sample_prompts(pools, count, step, "0")
@@ -106,7 +109,7 @@ def test_prompts_are_divided_by_weight(make_task, count: int) -> None:
 def test_each_task_takes_its_examples_once_per_epoch(make_task) -> None:
     """Also after steps in which it has fewer prompts or none; a step depends on nothing that was computed before."""
     tasks = [make_task(), make_task({"repetition": {"n": 1}})]
-    pools = [PromptSampler(task, weight, TrainConfig()) for task, weight in zip(tasks, (4.0, 0.3), strict=True)]
+    pools = [pool_of(task, weight) for task, weight in zip(tasks, (4.0, 0.3), strict=True)]
     steps = [sample_prompts(pools, 3, step, "0") for step in range(100)]
     for task, pool in zip(tasks, pools, strict=True):
         taken = Counter({example.id: 0 for example in pool.examples})
@@ -119,18 +122,15 @@ def test_each_task_takes_its_examples_once_per_epoch(make_task) -> None:
 
 
 def test_each_task_is_scored_by_its_own_verifier_and_schedules(make_task) -> None:
-    pools = [
-        PromptSampler(make_task(), 1.0, TrainConfig()),
-        PromptSampler(make_task({"repetition": {"n": 1}}), 1.0, TrainConfig()),
-    ]
+    pools = [pool_of(make_task(), 1.0), pool_of(make_task({"repetition": {"n": 1}}), 1.0)]
     for task, verifier, _ in sample_prompts(pools, 6, 0, "0"):
         assert verifier == task.verifier.at(0)
 
 
 def test_a_mixture_of_one_task_samples_like_the_task(make_task) -> None:
     task = make_task()
-    pool = PromptSampler(task, 7.0, TrainConfig())
-    assert [prompt.example for prompt in sample_prompts([pool], 3, 5, "1")] == pool.take(3, 5, "1")
+    pool = pool_of(task, 7.0)
+    assert [prompt.example for prompt in sample_prompts([pool], 3, 5, "1")] == take(pool.examples, 3, 5, "1")
     assert Mixture.of(task).resolved() == task.resolved()
 
 

@@ -34,7 +34,7 @@ def fill(policy: Policy, make_task):
     def call(step: int = 0, every: int = 2, **changes: object) -> tuple[list[ScoredRollout], list[ScoredRollout]]:
         task = make_task({"test_informative": {"weight": 1.0, "every": every}, "test_vowels": {"weight": 1.0}})
         config = with_settings(CONFIG, **changes)
-        sampler, groups = PromptSampler(task, 1.0, config), GroupSelection(config)
+        sampler, groups = PromptSampler(task, 1.0, task.examples("train")), GroupSelection(config)
         while groups.missing:
             prompts = sample_prompts([sampler], config.prompts_per_step, step, f"0{groups.seed}")[: groups.missing]
             options = {"max_new_tokens": 6, "temperature": 1.0, "seed": f"0/{step}{groups.seed}"}

@@ -23,7 +23,7 @@ from grpo_env.trainer.run.checkpoint import RunFolder
 from grpo_env.trainer.shared_types import ScoredRollout
 
 from .chain import BREAK, CHAIN, END, LONGEST, A, B, Chain, make_chain
-from .shortcuts import groups_of, roll_out, with_settings
+from .shortcuts import groups_of, roll_out
 
 
 def true_value(ids: list[int]) -> float:
@@ -50,7 +50,7 @@ CONFIG = TrainConfig(
     group_size=4,
     supervision="process",
     sampling={"max_new_tokens": LONGEST},
-    step_values={"rollouts": 3, "skip_uniform": False},
+    step_values={"rollouts": 3},
 )
 
 
@@ -99,7 +99,9 @@ def test_the_model_is_the_chain(chain: Chain) -> None:
     assert chain.policy.decode([A, BREAK, B]) == "a\nb"
 
 
-def test_values_are_unbiased(chain: Chain) -> None:
+def test_values_are_unbiased(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of all groups: to leave out uniform ones selects."""
+    monkeypatch.setattr(module, "all_equal", lambda values: False)
     assert max(map(abs, z_scores(chain).values())) < 3
 
 
@@ -119,6 +121,7 @@ def test_the_check_above_notices_prefixes_that_are_off_by_one(
         return tokens
 
     continued = module._continue
+    monkeypatch.setattr(module, "all_equal", lambda values: False)
     monkeypatch.setattr(module, "_continue", shifted)
     assert max(map(abs, z_scores(chain).values())) > 5
 
@@ -171,7 +174,7 @@ def test_the_same_step_has_the_same_values_and_another_others(chain: Chain) -> N
 def test_uniform_groups_unscored_rows_and_prefixes_that_others_share_cost_nothing(chain: Chain) -> None:
     rollouts = completions(chain)[:8]
     equal = [row._replace(score=Score(2.0)) for row in rollouts]
-    skipped = estimate(chain, equal, with_settings(CONFIG, **{"step_values.skip_uniform": True}))
+    skipped = estimate(chain, equal)
     assert (skipped.values, skipped.tokens) == (0, 0)
     assert [[step.after - step.before for step in row] for row in skipped.rows] == [[0.0]] * 8
     unscored = [row._replace(score=Score(None, "error")) for row in rollouts]
@@ -208,8 +211,6 @@ def test_a_run_without_step_scores(chain: Chain, use: str, tmp_path: Path) -> No
 def test_what_cannot_be_valued_is_refused(make_task, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"step_values.rollouts needs supervision=process or both"):
         TrainConfig.from_mapping({"step_values.rollouts": 4})
-    with pytest.raises(UsageError, match=r"step_values.separator and step_values.segments=separator belong together"):
-        TrainConfig.from_mapping({"step_values.segments": "separator"})
     task = make_task({"length_rank": {"of": {"test_vowels": {}}}}, supervision="process", step_values={"rollouts": 2})
     with pytest.raises(UsageError, match="compares the completions of a group"):
         train(task, run_dir=tmp_path / "run")

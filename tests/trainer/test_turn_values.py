@@ -18,7 +18,6 @@ from grpo_env.trainer.shared_types import ScoredRollout, Start
 
 from .shortcuts import roll_out
 from .test_episodes import a_task, call, examples, scripted, talker  # noqa: F401
-from .test_history import TURNS, forgetful
 
 CONFIG = TrainConfig(
     prompts_per_step=1,
@@ -65,12 +64,9 @@ def test_values_by_hand(policy: Policy) -> None:
             assert tokens[start:end].tolist() == pytest.approx([step.after - step.before] * (end - start))
 
 
-@pytest.mark.parametrize("engine", ["own", "scripted with forks"])
-def test_the_turns_before_are_those_of_the_episode(policy: Policy, talker: Policy, engine: str) -> None:  # noqa: F811
-    forks = engine != "own"
-    policy = forgetful(policy, TURNS) if forks else talker
-    task = a_task(history="fork" if forks else None)
-    rollouts = play(policy, task, size=4, tokens=999 if forks else 20, turns=4)
+def test_the_turns_before_are_those_of_the_episode(talker: Policy) -> None:  # noqa: F811
+    task = a_task()
+    rollouts = play(talker, task, size=4, tokens=20, turns=4)
     (prompt,) = make_prompts(task, examples(1, turns=4))
     starts = [
         Start(prompt, row.rollout, end, f"{number}/{turn}")
@@ -78,8 +74,7 @@ def test_the_turns_before_are_those_of_the_episode(policy: Policy, talker: Polic
         for turn, (_, end) in enumerate(row.rollout.spans[:-1])
     ]
     assert len(starts) > 3
-    limit = 999 if forks else 20
-    groups = continuations(policy, starts, 3, SamplingConfig(max_new_tokens=limit, environments=4))
+    groups = continuations(talker, starts, 3, SamplingConfig(max_new_tokens=20))
     for start, group in zip(starts, groups, strict=True):
         turns = sum(end <= start.length for _, end in start.rollout.spans)
         for rollout in (row.rollout for row in group):
@@ -88,9 +83,8 @@ def test_the_turns_before_are_those_of_the_episode(policy: Policy, talker: Polic
             assert rollout.episode.turns[:turns] == start.rollout.episode.turns[:turns]
             assert len(rollout.spans) > turns
             assert rollout.turn(turns).prompt_ids == start.rollout.turn(turns).prompt_ids
-            assert rollout.num_sampled <= limit
-    if not forks:
-        assert any(len({tuple(row.rollout.ids) for row in group}) > 1 for group in groups)
+            assert rollout.num_sampled <= 20
+    assert any(len({tuple(row.rollout.ids) for row in group}) > 1 for group in groups)
 
 
 def test_an_environment_that_answers_differently_is_an_error(policy: Policy) -> None:

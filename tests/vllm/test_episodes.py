@@ -83,7 +83,7 @@ def test_in_process(policy: Policy) -> None:
 
 def test_server(policy: Policy) -> None:
     folder = str(MODELS["bundled-tools"])
-    with run_server(folder) as (url, _), started(VllmServers([url], None), policy) as sampler:
+    with run_server(folder) as (url, _), started(VllmServers([url]), policy) as sampler:
 
         def hits() -> float:
             lines = httpx2.get(f"{url}/metrics").text.splitlines()

@@ -40,7 +40,6 @@ SETTINGS = (
     "sampling.max_prompt_tokens",
     "sampling.overlong_prompts",
     "sampling.temperature",
-    "sampling.environments",
     "engine.device",
     "engine.precision",
 )

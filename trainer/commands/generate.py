@@ -45,7 +45,6 @@ SETTINGS = (
     "sampling.temperature",
     "sampling.engine",
     "sampling.url",
-    "sampling.weight_transfer",
     "sampling.gpu_memory_fraction",
     "engine.device",
     "engine.precision",

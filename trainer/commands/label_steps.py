@@ -10,7 +10,7 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,7 +34,7 @@ from grpo_env.scoring.summary import ScoreSummary
 from grpo_env.scoring.summary_table import print_skipped
 from grpo_env.taskfile.task import Task
 
-from ..config import StepValuesConfig, TrainConfig
+from ..config import Segments, TrainConfig
 from ..engine.policy import Policy
 from ..engine.sampling.sampler import Rollout
 from ..extensions.step_values import continuations
@@ -83,11 +83,11 @@ class StepLabel(NamedTuple):
 class Request:
     """What to label: ``rollouts`` continuations from each step's end, in the first ``limit`` rows.
 
-    ``segments`` says where steps end (``segments`` and ``separator``).
+    ``segments`` says where steps end, as ``step_values.segments``.
     """
 
     rollouts: int = 8
-    segments: StepValuesConfig = field(default_factory=StepValuesConfig)
+    segments: Segments = "line"
     limit: int | None = None
 
 
@@ -105,7 +105,7 @@ class Labels:
             **sampling_identity(self.config, SETTINGS),
             "task": self.task.resolved(),
             "rollouts": self.request.rollouts,
-            "segments": [self.request.segments.segments, self.request.segments.separator],
+            "segments": self.request.segments,
             "limit": self.request.limit,
         }
 
@@ -117,11 +117,11 @@ class Labels:
         ``correct`` says which of them are correct themselves. Completions of the same example that begin with the same
         tokens share continuations.
         """
-        settings, starts = self.request.segments, dict[_Key, Start]()
+        starts = dict[_Key, Start]()
         steps = []
         for example, rollout in completions:
             ends, seen = completion_ends(policy.decode, rollout), rollout.completion(self.task.format.prefill)
-            steps.append(self.task.step_ends(seen, ends, settings.segments, settings.separator))
+            steps.append(self.task.step_ends(seen, ends, self.request.segments))
             for token in self._continued(rollout, [step.token for step in steps[-1]]):
                 key = _key(example, rollout, token)
                 prompt = Prompt(self.task, self.task.verifier, example)

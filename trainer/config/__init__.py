@@ -4,6 +4,7 @@ from .algorithm import (
     AdvantageConfig,
     Aggregation,
     ImportanceLevel,
+    KLConfig,
     LossConfig,
     OptimizerConfig,
     Scale,
@@ -13,7 +14,7 @@ from .algorithm import (
 from .effects import check_effects
 from .reward_model import RewardModelConfig
 from .sampling import SamplingConfig, engine_here
-from .step_values import StepValuesConfig
+from .step_values import Segments, StepValuesConfig
 from .train import FIELDS, GROUPS, TrainConfig, flatten, with_located_code
 
 __all__ = [
@@ -22,11 +23,13 @@ __all__ = [
     "AdvantageConfig",
     "Aggregation",
     "ImportanceLevel",
+    "KLConfig",
     "LossConfig",
     "OptimizerConfig",
     "RewardModelConfig",
     "SamplingConfig",
     "Scale",
+    "Segments",
     "Std",
     "StepCredit",
     "StepValuesConfig",

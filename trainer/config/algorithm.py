@@ -59,8 +59,6 @@ class LossConfig(Settings):
     """The ratio is at most 1 + ``clip_high``."""
     tis_cap: float | None = Field(default=None, gt=1)
     """Truncated importance sampling: most weight of a token; null: off. 2 under vLLM."""
-    entropy_coef: float = 0.0
-    """Weight of an entropy bonus."""
 
     @cached_property
     def own_function(self) -> Callable[..., Any] | None:
@@ -79,8 +77,6 @@ class KLConfig(Settings):
 
     coef: float = Field(default=0.0, ge=0)
     """Weight; at 0 no reference model is kept."""
-    bias_correction: bool = False
-    """Multiply the penalty by the token's importance ratio."""
     reference_sync_every: int = Field(default=0, ge=0)
     """Update the reference every so many steps; 0: never."""
 

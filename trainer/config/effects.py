@@ -12,17 +12,14 @@ from .train import FIELDS, TrainConfig, flatten
 Condition = tuple[Callable[[TrainConfig], bool], str]
 
 _ADAPTER: Condition = (lambda config: config.lora.rank > 0, "lora.rank above 0")
-_PENALTY: Condition = (lambda config: config.kl.coef > 0, "kl.coef above 0")
 _VALUES: Condition = (lambda config: config.step_values.rollouts > 0, "step_values.rollouts above 0")
 _TRAINED: Condition = (lambda config: config.reward_model.every > 0, "reward_model.every above 0")
 _CLIPPED: Condition = (lambda config: config.loss.function is None, "the built-in loss (loss.function replaces it)")
 
 NEEDS: dict[str, Condition] = {
     "advantage.step_credit": (lambda config: config.supervision != "outcome", "supervision=process or both"),
-    "kl.bias_correction": _PENALTY,
     "lora.alpha": _ADAPTER,
     "lora.quantize": _ADAPTER,
-    "lora.target_modules": _ADAPTER,
     "loss.clip_high": _CLIPPED,
     "loss.clip_low": _CLIPPED,
     "reward_model.peak_learning_rate": _TRAINED,
@@ -32,7 +29,6 @@ NEEDS: dict[str, Condition] = {
         "sampling.engine=vllm without sampling.url",
     ),
     "step_values.segments": _VALUES,
-    "step_values.skip_uniform": _VALUES,
 }
 """What a setting needs, as a test of the config and in words."""
 

@@ -23,7 +23,7 @@ class EngineConfig(Settings):
 
 
 class LoraConfig(Settings):
-    """Train a low-rank adapter."""
+    """Train a low-rank adapter of all linear layers but the head."""
 
     rank: int = Field(default=0, ge=0)
     """Of the adapter; 0: train all weights."""
@@ -31,5 +31,3 @@ class LoraConfig(Settings):
     """Its output is scaled by ``alpha`` / ``rank``."""
     quantize: Literal["nf4"] | None = None
     """Frozen linear layers in 4 bits (QLoRA); null: the model's own dtype in bf16, else float32."""
-    target_modules: str = "all-linear"
-    """All linear layers but the head, or names (``q_proj,v_proj``)."""

@@ -46,7 +46,9 @@ HINTS: dict[str, str] = {
     **dict.fromkeys(("epsilon_high", "clip_ratio_high"), _called("loss.clip_high")),
     **dict.fromkeys(("loss_type", "loss_agg_mode"), _called("loss.aggregation")),
     "importance_sampling_level": _called("loss.importance_level"),
-    "entropy_coeff": _called("loss.entropy_coef"),
+    **dict.fromkeys(
+        ("entropy_coef", "entropy_coeff"), "an entropy bonus is a line of a loss of your own, loss.function"
+    ),
     **dict.fromkeys(
         (
             "vllm_importance_sampling_clip_max",
@@ -97,13 +99,13 @@ HINTS: dict[str, str] = {
     **dict.fromkeys(("warmup_ratio", "lr_warmup_steps_ratio"), _FRACTION),
     "lora_r": _called("lora.rank"),
     "lora_alpha": _called("lora.alpha"),
-    "lora_target_modules": _called("lora.target_modules"),
+    "lora_target_modules": "all linear layers but the head have an adapter",
     **dict.fromkeys(("bf16", "dtype"), _called("engine.precision")),
     "use_cpu": _called("engine.device"),
     **dict.fromkeys(("use_vllm", "vllm_mode"), _called("sampling.engine")),
     "vllm_server_base_url": _called("sampling.url"),
     **dict.fromkeys(("vllm_gpu_memory_utilization", "gpu_memory_utilization"), _called("sampling.gpu_memory_fraction")),
-    **dict.fromkeys(("max_off_policy_steps", "async_train"), _called("sampling.off_policy_steps")),
+    **dict.fromkeys(("max_off_policy_steps", "async_train"), "every step samples with the weights that it trains"),
     "model_name_or_path": _called("model"),
     # What a run writes.
     "output_dir": "the folder of a run is an option of the command: --run FOLDER",
@@ -111,7 +113,7 @@ HINTS: dict[str, str] = {
     **dict.fromkeys(("report_to", "log_with", "logger"), _called("tracker")),
     "eval_steps": _called("eval.every"),
     "save_steps": _called("checkpoint.every"),
-    "save_total_limit": _called("checkpoint.keep"),
+    "save_total_limit": "the newest two checkpoints are kept",
     "load_best_model_at_end": _called("checkpoint.best"),
     **dict.fromkeys(("push", "push_to_hub", "hub_model_id"), _UPLOAD),
     # What belongs to the task.

@@ -25,7 +25,5 @@ class CheckpointConfig(Settings):
 
     every: int = Field(default=50, ge=0)
     """Every so many steps; 0: only at the end."""
-    keep: int = Field(default=2, ge=1)
-    """Checkpoints to keep."""
     best: bool = False
     """Also keep the model with the best greedy accuracy after step 0, in ``best-step-N``."""

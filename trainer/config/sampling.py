@@ -34,12 +34,6 @@ class SamplingConfig(Settings):
     """The library's own loop, or vLLM. ``auto``: vLLM with ``url``, or on CUDA where it is installed."""
     url: str | None = None
     """vLLM servers, separated by commas; null: vLLM in this process."""
-    weight_transfer: Literal["nccl", "ipc", "path"] | None = None
-    """How servers get weights: NCCL, CUDA IPC, or a folder that both see; null: ``nccl`` on CUDA, else ``path``."""
-    environments: int = Field(default=64, ge=1)
-    """Most episodes at once; each has a process for its environment."""
-    off_policy_steps: int = Field(default=0, ge=0, le=1)
-    """1: sample a step while the one before is learned from; needs ``url``."""
     gpu_memory_fraction: float = Field(default=0.3, gt=0, le=1)
     """Fraction of the GPU for vLLM in this process while it samples."""
 
@@ -47,13 +41,6 @@ class SamplingConfig(Settings):
     def _servers_are_of_vllm(self) -> Self:
         if self.url is not None and self.engine == "own":
             raise ValueError("sampling.url requires sampling.engine=vllm, not own")
-        if self.weight_transfer is not None and self.url is None:
-            raise ValueError("sampling.weight_transfer requires sampling.url")
-        if self.off_policy_steps and self.url is None:
-            raise ValueError(
-                "sampling.off_policy_steps=1 samples while the policy is updated, which needs vLLM servers "
-                f"(sampling.engine=vllm with sampling.url); sampling.engine={self.engine} samples in this process"
-            )
         return self
 
     @property
@@ -68,18 +55,3 @@ class DynamicSamplingConfig(Settings):
 
     part: str | None = None
     """Replace groups whose completions all have the same value of this part; null: off."""
-
-
-class CurriculumConfig(Settings):
-    """Easy training examples first."""
-
-    steps: int = Field(default=0, ge=0)
-    """Steps until all examples are drawn, at first the easiest fifth; 0: all from the start."""
-    difficulty: str | None = None
-    """Column, path or template of a number; null: the data are sorted."""
-
-    @model_validator(mode="after")
-    def _difficulty_needs_steps(self) -> Self:
-        if self.difficulty is not None and not self.steps:
-            raise ValueError("curriculum.difficulty requires curriculum.steps above 0")
-        return self

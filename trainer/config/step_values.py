@@ -8,27 +8,19 @@ from pydantic import Field, model_validator
 
 from .settings import Settings
 
+Segments = Literal["line", "paragraph", "sentence", "marker"]
+
 
 class StepValuesConfig(Settings):
     """Supervise steps without step scores, by continuations from the end of each step."""
 
     rollouts: int = Field(default=0, ge=0)
     """K: continuations from the end of each step, scored by the reward; 0: off."""
-    segments: Literal["line", "paragraph", "sentence", "marker", "separator"] = "line"
+    segments: Segments = "line"
     """Where a step ends; in an episode, always at a turn."""
-    separator: str = ""
-    """The text between steps, for ``segments: separator``."""
     use: Literal["advantages", "rewards"] = "advantages"
     """``advantages``: the value after a step less that before it (VinePPO); ``rewards``: the value after a step is its
     reward."""
-    skip_uniform: bool = True
-    """Leave out groups of equal rewards: cheaper, slightly biased."""
-
-    @model_validator(mode="after")
-    def _separator_if_asked(self) -> Self:
-        if (self.segments == "separator") != bool(self.separator):
-            raise ValueError("step_values.separator and step_values.segments=separator belong together")
-        return self
 
     @model_validator(mode="after")
     def _used_with_rollouts(self) -> Self:

@@ -19,7 +19,7 @@ from .messages import explained, unknown
 from .presets import PRESETS
 from .reward_model import RewardModelConfig
 from .run import CheckpointConfig, EvalConfig
-from .sampling import CurriculumConfig, DynamicSamplingConfig, SamplingConfig, engine_here
+from .sampling import DynamicSamplingConfig, SamplingConfig, engine_here
 from .settings import Settings
 from .step_values import StepValuesConfig
 
@@ -59,7 +59,6 @@ class TrainConfig(Settings):
     advantage: AdvantageConfig = AdvantageConfig()
     loss: LossConfig = LossConfig()
     kl: KLConfig = KLConfig()
-    curriculum: CurriculumConfig = CurriculumConfig()
     optimizer: OptimizerConfig = OptimizerConfig()
     lora: LoraConfig = LoraConfig()
     engine: EngineConfig = EngineConfig()
@@ -76,18 +75,6 @@ class TrainConfig(Settings):
     def _step_values_need_steps(self) -> Self:
         if self.step_values.rollouts and self.supervision == "outcome":
             raise ValueError("step_values.rollouts needs supervision=process or both, not outcome")
-        return self
-
-    @model_validator(mode="after")
-    def _reward_models_score_new_samples(self) -> Self:
-        if self.reward_model.every and self.sampling.off_policy_steps:
-            raise ValueError("reward_model.every needs sampling.off_policy_steps=0")
-        return self
-
-    @model_validator(mode="after")
-    def _older_samples_are_corrected(self) -> Self:
-        if self.sampling.off_policy_steps and self.loss.tis_cap is None:
-            raise ValueError("sampling.off_policy_steps=1 needs loss.tis_cap, which corrects for the older weights")
         return self
 
     @model_validator(mode="after")

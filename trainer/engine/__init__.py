@@ -6,7 +6,6 @@
 ``lora.prepare_adapter``                        the policy with only an adapter to train
 ``sampling.engines.make_engine``                what samples: our own loop or vLLM; loads weights, sleeps
 ``sampling.sampler.sample``                     token ids to rollouts: text, ids and their log-probabilities
-``prefix_cache.PrefixCache``                    keys and values of episodes between their turns, for ``sample``
 ``logprobs.completion_logp``                    log-probabilities of completion tokens, with gradients
 ``memory.default_tokens``                       the size of micro-batches that fits into memory
 ``sharding.optimizer_step``                     a clipped step of the optimizer, over all processes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -41,22 +40,6 @@ class _PreallocatedLayer(DynamicLayer):  # type: ignore[misc]
         for buffer, states in zip(self._buffers, new, strict=True):
             buffer[:, :, start:end] = states
         return self._set_length(end)
-
-    def begin(self, rows: Sequence[tuple[Tensor, Tensor]], room: int) -> None:
-        """Fill the empty layer with keys and values (heads, length, size) of each row, padded on the left by zeros.
-
-        ``room`` is the number of positions that will be appended next.
-        """
-        self.lazy_initialization(*(states[None] for states in rows[0]))
-        length = max(keys.shape[1] for keys, _ in rows)
-        self._buffers = []
-        for parts in zip(*rows, strict=True):
-            heads, _, size = parts[0].shape
-            buffer = parts[0].new_zeros(len(parts), heads, length + room + SPARE_TOKENS, size)
-            for row, part in zip(buffer, parts, strict=True):
-                row[:, length - part.shape[1] : length] = part
-            self._buffers.append(buffer)
-        self._set_length(length)
 
     def reorder_cache(self, beam_idx: Tensor) -> None:
         """Keep some of the rows, or copies of them: those of these indices."""

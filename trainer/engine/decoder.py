@@ -11,7 +11,6 @@ from torch import Tensor
 from .cache import expand_prefix
 from .policy import Policy
 from .prefill import next_logits, read
-from .prefix_cache import Layers, Prefix
 
 
 class Decoder:
@@ -29,14 +28,12 @@ class Decoder:
         prompts: Sequence[list[int]],
         group_size: int,
         max_new_tokens: int,
-        prefixes: Sequence[Prefix | None] = (),
     ) -> None:
         # Neighbors with the same prompt share it, as the rows of a group do in the first turn of their episodes.
         firsts = [number for number, prompt in enumerate(prompts) if not number or prompt != prompts[number - 1]]
         copies = torch.tensor([end - start for start, end in pairwise([*firsts, len(prompts)])], device=policy.device)
         prompt_of = torch.arange(len(firsts), device=policy.device).repeat_interleave(copies * group_size)
-        known = [prefixes[number] if prefixes else None for number in firsts]
-        logits, mask, cache = read(policy, [prompts[number] for number in firsts], known)
+        logits, mask, cache = read(policy, [prompts[number] for number in firsts])
         self.policy, self.width = policy, mask.shape[1]
         self.cache, self.prompts = expand_prefix(policy, cache, mask, prompt_of)
         self.logits, mask = logits[prompt_of], mask[prompt_of]
@@ -60,14 +57,3 @@ class Decoder:
         if self.prompts is not None:
             self.prompts.select(rows)
         self.attention_mask, self.positions = self.attention_mask[rows], self.positions[rows]
-
-    def prefix(self, row: int) -> Layers | None:
-        """Copies of the keys and values of all tokens that a row has read; ``None`` if the cache does not keep all."""
-        if self.prompts is None:
-            return None
-        begins = self.prompts.of_row(row)
-        if not self.cache.get_seq_length():  # it ended with its first token
-            return [(keys.clone(), values.clone()) for keys, values in begins]
-        rest = [(layer.keys[row], layer.values[row]) for layer in self.cache.layers]
-        both = zip(begins, rest, strict=True)
-        return [(torch.cat([keys, new], 1), torch.cat([values, more], 1)) for (keys, values), (new, more) in both]

@@ -6,9 +6,8 @@ from importlib.metadata import version
 from typing import Any
 
 import torch
-from transformers.pytorch_utils import Conv1D
 
-from grpo_env.errors import UsageError, nearest
+from grpo_env.errors import UsageError
 
 from ..config import TrainConfig
 from .policy import Policy
@@ -18,8 +17,7 @@ def prepare_adapter(policy: Policy, config: TrainConfig) -> None:
     """Train only an adapter: the one that the model was loaded with, or a new one of ``lora.rank``.
 
     A new adapter starts at zero (Hu et al., section 4.1), so the policy starts as the model; the seed fixes the random
-    one of its two matrices. Raises ``UsageError`` if peft is missing or too old for transformers, and for target layers
-    that the model does not have.
+    one of its two matrices. Raises ``UsageError`` if peft is missing or too old for transformers.
     """
     model, name = policy.model, policy.name
     if getattr(model, "_hf_peft_config_loaded", False):
@@ -30,7 +28,7 @@ def prepare_adapter(policy: Policy, config: TrainConfig) -> None:
         with torch.random.fork_rng():
             torch.manual_seed(config.seed)
             try:
-                model.add_adapter(_lora(policy, config))
+                model.add_adapter(_lora(config))
             except ValueError as error:  # of transformers: this version of peft is too old for it
                 versions = f"peft is {version('peft')}, transformers {version('transformers')}"
                 raise UsageError(f"lora.rank={config.lora.rank}: {str(error).strip()} ({versions})") from error
@@ -50,22 +48,11 @@ def prepare_adapter(policy: Policy, config: TrainConfig) -> None:
                     layer.weight.data = rounded
 
 
-def _lora(policy: Policy, config: TrainConfig) -> Any:
+def _lora(config: TrainConfig) -> Any:
     try:
         from peft import LoraConfig
     except ImportError as error:
         raise UsageError("lora.rank needs peft: pip install 'grpo_env[lora]'") from error
-    targets: list[str] | str = config.lora.target_modules
-    if targets != "all-linear":
-        targets = config.lora.target_modules.split(",")
-        linear = {
-            name.rpartition(".")[2]
-            for name, layer in policy.model.named_modules()
-            if isinstance(layer, (torch.nn.Linear, Conv1D))
-        }
-        for target in targets:
-            if target not in linear:
-                raise UsageError(
-                    f"lora.target_modules: {policy.name} has no linear layer {target!r}; {nearest(target, linear)}"
-                )
-    return LoraConfig(r=config.lora.rank, lora_alpha=config.lora.alpha, target_modules=targets, task_type="CAUSAL_LM")
+    return LoraConfig(
+        r=config.lora.rank, lora_alpha=config.lora.alpha, target_modules="all-linear", task_type="CAUSAL_LM"
+    )

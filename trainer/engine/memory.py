@@ -59,7 +59,7 @@ def default_tokens(policy: Policy, config: TrainConfig) -> int:
 def fitting_tokens(free: float, per_position: float) -> int:
     """Token positions that fit into ``free`` bytes with a margin: a multiple of ``STEP`` from ``LEAST`` to ``MOST``.
 
-    If ``LEAST`` is too many, memory runs out and micro-batches are halved (``update.with_oom_retry``).
+    If ``LEAST`` is too many, memory runs out and micro-batches are halved (``out_of_memory.py``).
     """
     tokens = int(MARGIN * free / per_position) // STEP * STEP
     return min(MOST, max(LEAST, tokens))

@@ -12,49 +12,14 @@ from transformers import DynamicCache
 from .cache import decoding_cache
 from .fast.attention import SharedPrompts
 from .policy import Policy
-from .prefix_cache import Prefix
 
 
-def read(
-    policy: Policy, prompts: Sequence[list[int]], prefixes: Sequence[Prefix | None]
-) -> tuple[Tensor, Tensor, DynamicCache]:
-    """(P, V) logits after each prompt, the mask (P, L) of prompts padded on the left, and the cache that holds them.
-
-    Of a prompt with a prefix only the rest is read. All read as many tokens as the longest rest, so that there is no
-    padding between what is read now and what was before; a prompt without a prefix, beside such with one, is read
-    beforehand.
-    """
-    if any(prefix is None for prefix in prefixes) and any(prefix is not None for prefix in prefixes):
-        prefixes = _all_with_prefix(policy, prompts, prefixes)
+def read(policy: Policy, prompts: Sequence[list[int]]) -> tuple[Tensor, Tensor, DynamicCache]:
+    """(P, V) logits after each prompt, the mask (P, L) of prompts padded on the left, and the cache that holds them."""
     ids, mask = left_pad(prompts, policy.device)
     cache = decoding_cache(policy)
-    known = [prefix for prefix in prefixes if prefix is not None]  # of all prompts, or of none
-    lengths = [len(prefix.ids) for prefix in known] or [0] * len(prompts)
-    unread = max(len(prompt) - length for prompt, length in zip(prompts, lengths, strict=True))
-    if known and mask.shape[1] > unread:
-        _fill(cache, known, [max(0, len(prompt) - unread) for prompt in prompts], unread)
     positions = (mask.cumsum(1) - 1).clamp(min=0)
-    return next_logits(policy, ids[:, -unread:], mask, positions[:, -unread:], cache), mask, cache
-
-
-def _all_with_prefix(
-    policy: Policy, prompts: Sequence[list[int]], prefixes: Sequence[Prefix | None]
-) -> list[Prefix | None]:
-    """The prefixes, with all but the last token of the prompts that have none, which are read for that."""
-    found, fresh = list(prefixes), [number for number, prefix in enumerate(prefixes) if prefix is None]
-    _, mask, cache = read(policy, [prompts[number] for number in fresh], [None] * len(fresh))
-    for row, number in enumerate(fresh):
-        start, end = mask.shape[1] - len(prompts[number]), mask.shape[1] - 1
-        layers = [(layer.keys[row, :, start:end], layer.values[row, :, start:end]) for layer in cache.layers]
-        found[number] = Prefix(prompts[number][:-1], layers)
-    return found
-
-
-def _fill(cache: DynamicCache, prefixes: Sequence[Prefix], lengths: Sequence[int], room: int) -> None:
-    """Begin an empty cache with so many tokens of each prefix."""
-    for number, layer in enumerate(cache.layers):
-        pairs = zip((prefix.layers[number] for prefix in prefixes), lengths, strict=True)
-        layer.begin([(keys[:, :length], values[:, :length]) for (keys, values), length in pairs], room)
+    return next_logits(policy, ids, mask, positions, cache), mask, cache
 
 
 def next_logits(

@@ -35,23 +35,10 @@ class Conversation:
         prompt = tuple(Message(message["role"], message["content"]) for message in messages)
         return self.policy.prompt_ids(replace(example, prompt=prompt), self.format)
 
-    def render(self, example: Example, messages: Sequence[ChatMessage]) -> str:
-        """The text that the model reads before its next turn. Raises whatever the template raises."""
-        text = self._write(messages, example.chat_template_kwargs, more=True)
-        return text + missing_prefill(text, self.format.prefill)
-
     def spelled(self, ids: Sequence[int]) -> str:
         """Tokens as text, special ones included."""
         tokenizer = self.policy.tokenizer
         return str(tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False))
-
-    def begun(self, text: str) -> str:
-        """The end of a rendered text that belongs to the turn after it: prefill, and the tag that opens reasoning."""
-        at, tag = len(text), self.format.reasoning
-        for piece in (self.format.prefill.strip(), f"<{tag}>" if tag else ""):
-            if piece and text[:at].rstrip().endswith(piece):
-                at = text.rindex(piece, 0, at)
-        return text[at:]
 
     def between(self, example: Example, messages: Sequence[ChatMessage]) -> list[int]:
         """The tokens between a turn that ended by itself and the next: what follows the turn's end token in the
@@ -143,7 +130,7 @@ def check_conversation(policy: Policy, task: Task) -> None:
     """Raises ``UsageError`` if the policy's chat template cannot hold the episodes of a task, if it has any.
 
     A template that rewrites the turns of the past shows the model another conversation than the one it has had, so the
-    user must choose ``environment.history``.
+    user must agree to go on with that one (``environment.history``).
     """
     spec = task.spec.environment
     if spec is None:
@@ -167,28 +154,7 @@ def check_conversation(policy: Policy, task: Task) -> None:
     if rewritten is not None and spec.history is None:
         raise UsageError(
             f"{task.source}: the chat template of {policy.name} rewrites the turns of the past: {rewritten}. Set "
-            "environment.history=append to go on with the turns as they were sampled, or =fork to sample and train "
-            "each turn on the conversation as the template writes it"
-        )
-    if spec.history == "fork":
-        _check_history(conversation, answers, variables, task.source)
-
-
-def _check_history(
-    conversation: Conversation, answers: Sequence[ChatMessage], variables: Mapping[str, Any], source: str
-) -> None:
-    """Raises ``UsageError`` for a template that cannot write turns whose calls are part of their text."""
-    example, problem = Example("", "", chat_template_kwargs=variables), ""
-    for told in answers:
-        try:
-            text = conversation.render(example, [_QUESTION, {"role": "assistant", "content": MARK}, told])
-            problem = problem or ("" if MARK in text and "told" in text else "it leaves them out")
-        except Exception as error:  # a template is a program
-            problem = f"{type(error).__name__}: {error}".splitlines()[0]
-    if problem:
-        raise UsageError(
-            f"{source}: environment.history=fork: the chat template of {conversation.policy.name} cannot write turns "
-            f"whose calls are part of their text: {problem}. Use append, which goes on with turns as they were sampled"
+            "environment.history=append to go on with the turns as they were sampled"
         )
 
 

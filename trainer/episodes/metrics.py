@@ -20,10 +20,6 @@ def episode_metrics(rollouts: Sequence[Rollout]) -> dict[str, float]:
     ``call_problems`` is the fraction of calls that could not be run or failed, and ``calls/PROBLEM`` counts each kind.
     ``out_of_turns`` is the fraction of episodes that had no turn left, ``environments_failed`` the number of those that
     could not be scored because their environment failed.
-
-    Tasks with ``environment.history: fork`` add ``episodes/forked``, the fraction of turns that were sampled on another
-    history than the tokens before them; ``episodes/sequences``, how many sequences an episode has; and
-    ``episodes/unwritten``, which counts histories that the chat template could not write.
     """
     rows = [(rollout, rollout.episode) for rollout in rollouts if rollout.episode is not None]
     if not rows:
@@ -35,7 +31,6 @@ def episode_metrics(rollouts: Sequence[Rollout]) -> dict[str, float]:
         "out_of_turns": fmean(episode.finish == "turns" for episode in episodes),
         "environments_failed": sum(bool(e.environment and e.environment.failure) for e in episodes),
         "told_tokens": fmean(len(rollout.ids) - rollout.num_sampled for rollout, _ in rows),
-        **_fork_metrics([rollout for rollout, _ in rows if rollout.unwritten is not None]),
     }
 
 
@@ -47,15 +42,4 @@ def _call_metrics(episodes: Sequence[Completion]) -> dict[str, float]:
         "calls": len(results) / len(episodes),
         "call_problems": sum(failed.values()) / max(1, len(results)),
         **failed,
-    }
-
-
-def _fork_metrics(rollouts: Sequence[Rollout]) -> dict[str, float]:
-    if not rollouts:
-        return {}
-    turns = sum(len(rollout.spans or ()) for rollout in rollouts)
-    return {
-        "episodes/forked": sum(len(rollout.forks) for rollout in rollouts) / max(1, turns),
-        "episodes/sequences": fmean(len(rollout.sequences) for rollout in rollouts),
-        "episodes/unwritten": sum(rollout.unwritten or 0 for rollout in rollouts),
     }

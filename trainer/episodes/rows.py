@@ -13,9 +13,8 @@ from grpo_env.environments.episode import ChatMessage, EnvironmentClass, Episode
 from grpo_env.errors import RunError
 
 from ..engine.policy import Policy
-from ..engine.sampling.sampler import Context, Rollout
+from ..engine.sampling.sampler import Rollout
 from .conversation import Conversation
-from .history import History
 
 if TYPE_CHECKING:
     from ..shared_types import Start
@@ -39,8 +38,7 @@ class Beginning(NamedTuple):
 class Row:
     """An episode that is being sampled: row ``number`` of a group. ``spans`` are those of its sampled turns in ``ids``.
 
-    ``history`` is there under ``environment.history: fork``. An episode that goes on from ``begun`` repeats that
-    beginning first.
+    An episode that goes on from ``begun`` repeats that beginning first.
     """
 
     group: int
@@ -48,13 +46,11 @@ class Row:
     seed: str
     episode: Episode
     conversation: Conversation
-    history: History | None = None
     begun: Beginning | None = None
     prompt_ids: list[int] = field(default_factory=list)
     ids: list[int] = field(default_factory=list)
     logps: list[float] = field(default_factory=list)
     spans: list[tuple[int, int]] = field(default_factory=list)
-    forks: list[Context] = field(default_factory=list)
 
     @property
     def key(self) -> tuple[int, int]:
@@ -63,9 +59,8 @@ class Row:
 
     @property
     def context(self) -> list[int]:
-        """What the model has read and said in the latest sequence."""
-        start, prompt = self.forks[-1] if self.forks else Context(0, self.prompt_ids)
-        return prompt + self.ids[start:]
+        """What the model has read and said."""
+        return self.prompt_ids + self.ids
 
     @property
     def num_sampled(self) -> int:
@@ -100,39 +95,17 @@ class Row:
     def begin(self, messages: Sequence[ChatMessage]) -> None:
         """Take the messages of the prompt."""
         self.prompt_ids = self.conversation.prompt_ids(self.episode.example, messages)
-        if self.history is not None:
-            self.history.begin(messages)
 
-    def between(self, messages: Sequence[ChatMessage]) -> tuple[list[int], bool]:
-        """The tokens before the turn that follows ``messages``, and whether they take the place of the context."""
-        if self.history is None:
-            return self.conversation.between(self.episode.example, messages), False
-        *turn, end = self.ids[slice(*self.spans[-1])]
-        return self.history.after(turn, end, messages)
-
-    def told(self, ids: Sequence[int], *, forks: bool) -> None:
-        """Append tokens that were not sampled, or begin a sequence after them."""
-        if forks:
-            self.forks.append(Context(len(self.ids), list(ids)))
-        else:
-            self.ids += ids
-            self.logps += [0.0] * len(ids)
+    def told(self, ids: Sequence[int]) -> None:
+        """Append tokens that were not sampled."""
+        self.ids += ids
+        self.logps += [0.0] * len(ids)
 
     def rollout(self) -> Rollout:
         """The episode, which has ended."""
         sampled = tuple(token for start, end in self.spans for token in self.ids[start:end])
         seen = self.episode.completion(num_tokens=len(sampled), token_ids=sampled)
-        return Rollout(
-            self.prompt_ids,
-            self.ids,
-            seen.text,
-            seen.finish,
-            self.logps,
-            tuple(self.spans),
-            seen,
-            tuple(self.forks),
-            None if self.history is None else self.history.unwritten,
-        )
+        return Rollout(self.prompt_ids, self.ids, seen.text, seen.finish, self.logps, tuple(self.spans), seen)
 
 
 def make_rows(policy: Policy, starts: Sequence[Start], group_size: int) -> Iterator[Row]:
@@ -145,9 +118,7 @@ def make_rows(policy: Policy, starts: Sequence[Start], group_size: int) -> Itera
     for group, start in enumerate(starts):
         task, _, example = start.prompt
         environment, conversation = environments[id(task)], conversations[id(task)]
-        forks = task.spec.environment is not None and task.spec.environment.history == "fork"
         begun = Beginning.of(start)
         for number in range(group_size):
             episode = Episode(environment, pool.take(environment), example, parser, plain, task.format.prefill)
-            history = History(conversation, example) if forks else None
-            yield Row(group, number, f"{start.seed}/{number}", episode, conversation, history, begun)
+            yield Row(group, number, f"{start.seed}/{number}", episode, conversation, begun)

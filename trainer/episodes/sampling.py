@@ -21,7 +21,6 @@ from grpo_env.environments.episode import ChatMessage
 
 from ..config import SamplingConfig
 from ..engine.policy import Policy
-from ..engine.prefix_cache import PrefixCache
 from ..engine.sampling.sampler import OnGroup, Rollout, sample
 from ..engine.sharding import unsharded
 from .rows import Row, make_rows
@@ -32,6 +31,8 @@ if TYPE_CHECKING:
 # How long the engine waits for episodes that are about to be due: a fraction of the time of the last turns, in seconds
 # at least LEAST_WAIT, and FIRST_WAIT while environments start.
 WAIT, LEAST_WAIT, FIRST_WAIT = 0.1, 0.02, 1.0
+AT_ONCE = 64
+"""Most episodes at once; each has a process for its environment."""
 
 
 def sample_episodes(
@@ -45,7 +46,7 @@ def sample_episodes(
 
     ``max_new_tokens`` bounds the sampled tokens of all turns of an episode together. One that has none left, or no
     position of the model, ends with ``finish`` ``length``. A turn's samples depend on the seed of its group, its row
-    and its number alone, and so does the episode if its environment is deterministic. At most ``environments`` are
+    and its number alone, and so does the episode if its environment is deterministic. At most ``AT_ONCE`` are
     alive; other episodes begin as these end. ``on_group`` as in ``sample``. Where a start has a beginning, the episodes
     of the group go on from it: its turns are taken as they are, and the environment gets them again.
 
@@ -62,12 +63,9 @@ def sample_episodes(
 
     engine = policy.rollout_engine
     # All processes enter together, since they then sample different numbers of turns.
-    with (
-        unsharded(policy) if engine is None or engine.uses_policy_model else nullcontext(),
-        PrefixCache() as prefix_cache,
-    ):
-        turns = _TurnSampler(policy, sampling.max_new_tokens, sampling.temperature, prefix_cache)
-        _Driver(turns, make_rows(policy, starts, group_size), sampling.environments, on_end).run()
+    with unsharded(policy) if engine is None or engine.uses_policy_model else nullcontext():
+        turns = _TurnSampler(policy, sampling.max_new_tokens, sampling.temperature)
+        _Driver(turns, make_rows(policy, starts, group_size), AT_ONCE, on_end).run()
     return [groups[group][number] for group in range(len(starts)) for number in range(group_size)]
 
 
@@ -78,7 +76,6 @@ class _TurnSampler:
     policy: Policy
     max_new_tokens: int
     temperature: float
-    prefix_cache: PrefixCache
 
     def limit(self, row: Row, context: int) -> int:
         """How many tokens the next turn of a row may have, after a context of so many."""
@@ -97,8 +94,6 @@ class _TurnSampler:
             temperature=self.temperature,
             seeds=[f"{row.seed}/{len(row.spans)}" for row in rows],
             limits=limits,
-            prefix_cache=self.prefix_cache,
-            keys=[row.key for row in rows],
             on_group=lambda index, turns: on_turn(rows[index], turns[0]),
         )
 
@@ -170,11 +165,11 @@ class _Driver:
                 name = self._turns.policy.name
                 episode.fail(f"the prompt of {len(row.prompt_ids)} tokens leaves no position of {name}")
         elif not episode.ended:
-            told, forks = row.between(messages)
-            if self._turns.limit(row, len(told) + (0 if forks else len(row.context))) < 1:
+            told = row.conversation.between(episode.example, messages)
+            if self._turns.limit(row, len(row.context) + len(told)) < 1:
                 self._start(row, episode.cut_off)
                 return
-            row.told(told, forks=forks)
+            row.told(told)
         if (turn := row.given_turn()) is not None:
             self._advance(row, turn)
         elif episode.ended:
@@ -198,7 +193,6 @@ class _Driver:
 
     def _end(self, row: Row) -> None:
         del self._live[row.key]
-        self._turns.prefix_cache.forget(row.key)
         pool.give_back(row.episode.environment, row.episode.process)
         self._on_end(row)
         self._begin()

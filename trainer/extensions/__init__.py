@@ -1,1 +1,1 @@
-"""What other papers add to a step: mixtures, curricula, dynamic sampling, sampling ahead, values of steps."""
+"""What other papers add to a step: mixtures, dynamic sampling, values of steps."""

@@ -1,4 +1,4 @@
-"""Dynamic sampling (Yu et al. 2025, DAPO, equation 11): replaces groups without a gradient."""
+"""The groups of a step. Dynamic sampling (Yu et al. 2025, DAPO, equation 11) replaces those without a gradient."""
 
 from __future__ import annotations
 
@@ -8,10 +8,27 @@ from itertools import chain
 from grpo_env.equality import all_equal
 
 from ..config import TrainConfig
+from ..engine.policy import Policy
+from ..rollout import sample_rollouts, score_rollouts
 from ..shared_types import ScoredRollout
+from .prompt_sampler import PromptSampler, sample_prompts
 
 MAX_ROUNDS = 3
 """How often a step samples further prompts at most."""
+
+
+def sample_groups(policy: Policy, config: TrainConfig, samplers: Sequence[PromptSampler], step: int) -> GroupSelection:
+    """Sample G completions of each of P prompts, and score them.
+
+    There is one round, unless dynamic sampling replaces groups without a gradient.
+    """
+    groups = GroupSelection(config)
+    while groups.missing:
+        prompts = sample_prompts(samplers, config.prompts_per_step, step, f"{config.seed}{groups.seed}")
+        seed = f"{config.seed}/{step}{groups.seed}"
+        sampled = sample_rollouts(policy, prompts[: groups.missing], config.group_size, config.sampling, seed)
+        groups.add(score_rollouts(policy, sampled))
+    return groups
 
 
 class GroupSelection:

@@ -58,6 +58,8 @@ def step_values(
 ) -> StepValues | None:
     """Estimate the value of every prefix of these completions that ends with a step; ``None`` if that is off.
 
+    Groups of equal rewards are left out: that is cheaper, and slightly biased.
+
     The completions are those of all processes, which divide the prefixes among them and all return the same.
     ``config.seed``, ``step`` and the completions determine the result.
     """
@@ -71,8 +73,8 @@ def step_values(
     prefixes: list[_Prefixes] = []
     for group in groups:
         known = {row: reward for row in group if (reward := rewards[row]) is not None}
-        skips = settings.skip_uniform and all_equal(list(known.values()))
-        prefixes.append({} if skips else _shared_prefixes(policy, by_name, rollouts, list(known), settings))
+        uniform = all_equal(list(known.values()))
+        prefixes.append({} if uniform else _shared_prefixes(policy, by_name, rollouts, list(known), settings))
     waiting = [prefix for of_group in prefixes for prefix in of_group.values() if len(prefix.rows) <= settings.rollouts]
     tokens = _continue(policy, by_name, rollouts, waiting, config, step)
     rows = [
@@ -91,7 +93,7 @@ def step_boundaries(policy: Policy, task: Task, rollout: Rollout, settings: Step
     if rollout.spans is not None:
         return [end - 1 for _, end in rollout.spans[:-1]]
     ends = completion_ends(policy.decode, rollout)
-    found = task.step_ends(rollout.completion(task.format.prefill), ends, settings.segments, settings.separator)
+    found = task.step_ends(rollout.completion(task.format.prefill), ends, settings.segments)
     return sorted({step.token for step in found if step.token is not None and step.token < len(rollout.ids) - 1})
 
 
@@ -127,7 +129,7 @@ def _continue(
         row = rollouts[prefix.rows[0]]
         prompt = Prompt(by_name[row.task], verifiers[row.task], row.example)
         starts.append(Start(prompt, row.rollout, prefix.length, f"{config.seed}/{step}/values/{number}"))
-    continued = continuations(policy, starts, config.step_values.rollouts, config.sampling, step)
+    continued = continuations(policy, starts, config.step_values.rollouts, config.sampling)
     for prefix, rows in zip(prefixes, continued, strict=True):
         prefix.rewards = [row.score.value for row in rows if row.score.value is not None]
     pairs = zip(prefixes, continued, strict=True)
@@ -140,14 +142,14 @@ def _rest(row: ScoredRollout, length: int) -> int:
 
 
 def continuations(
-    policy: Policy, starts: Sequence[Start], count: int, sampling: SamplingConfig, version: int = 0
+    policy: Policy, starts: Sequence[Start], count: int, sampling: SamplingConfig
 ) -> list[list[ScoredRollout]]:
-    """``count`` continuations of each of ``starts``, scored as whole completions, by weights of ``version``.
+    """``count`` continuations of each of ``starts``, scored as whole completions.
 
     Processes divide the starts among them. Raises ``RunError`` if an environment answers the turns of a beginning in
     another way than before.
     """
-    scored = score_rollouts(policy, sample_from(policy, starts, count, sampling), version)
+    scored = score_rollouts(policy, sample_from(policy, starts, count, sampling))
     return [scored[place : place + count] for place in range(0, len(scored), count)]
 
 

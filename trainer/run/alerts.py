@@ -100,7 +100,7 @@ def entropy_collapse(rows: Sequence[Row]) -> Alert | None:
         return None
     return (
         f"the entropy fell from {start:.3f} to {now:.3f} nats per token: completions become alike",
-        "Try a higher loss.clip_high, a small loss.entropy_coef (0.001), a lower optimizer.learning_rate or a kl.coef",
+        "Try a higher loss.clip_high, a lower optimizer.learning_rate or a kl.coef",
     )
 
 

@@ -20,6 +20,9 @@ from ..engine.policy import Policy
 from ..engine.sharding import full_model_state, full_state, is_sharded, shard_state
 from .folder import MODEL, TASK, RunFiles, atomic_write, fsync, read_config, write_errors
 
+KEPT = 2
+"""Checkpoints of a run: the newest, and the one before in case a disk damages it."""
+
 
 class RunFolder(RunFiles):
     """The folder of a run that trains: ``RunFiles`` with checkpoints and the model."""
@@ -64,9 +67,8 @@ class RunFolder(RunFiles):
         optimizer: torch.optim.Optimizer,
         reference: Mapping[str, Tensor] | None,
         step: int,
-        keep: int,
     ) -> None:
-        """Checkpoint the state after ``step`` updates, completely or not at all, and keep the newest ``keep``.
+        """Checkpoint the state after ``step`` updates, completely or not at all, and keep the newest ``KEPT``.
 
         ``reference`` holds the weights of a reference model that is updated during the run, otherwise ``None``.
         """
@@ -77,7 +79,7 @@ class RunFolder(RunFiles):
         with write_errors(final):
             if not final.exists():  # it exists if the run stops at the step at which it was resumed
                 self._write_checkpoint(final, state)
-            for old in self.checkpoints()[:-keep]:
+            for old in self.checkpoints()[:-KEPT]:
                 shutil.rmtree(old)
 
     def _write_checkpoint(self, final: Path, state: Mapping[str, Any]) -> None:

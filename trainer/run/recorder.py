@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 from accelerate.utils import broadcast_object_list
@@ -110,7 +109,6 @@ class Recorder:
             "uniform_groups": sum(batch.uniform_groups for batch in batches) / config.prompts_per_step,
             "phantom_gradient": phantom_gradient(groups.selected, advantages, config.group_size),
             **asdict(stats),
-            "staleness": fmean(step - rollout.version for rollout in sampled),
             "learning_rate": learning_rate(config.optimizer, step, config.steps),
             "tokens": tokens,
             "tokens_per_second": tokens / (further["sample_seconds"] + further["update_seconds"]),
@@ -139,8 +137,7 @@ class Recorder:
         """Checkpoint the state after ``step`` updates. Raises ``DivergedError`` if its weights are destroyed."""
         run = self.run
         check_weights(run.policy, run.initial_rms)
-        keep = run.config.checkpoint.keep
-        self.folder.save(run.policy, run.optimizer, run.updated_reference, step, keep)
+        self.folder.save(run.policy, run.optimizer, run.updated_reference, step)
 
     def save_if_best(self, step: int) -> None:
         """Under ``checkpoint.best``, keep the model of the last evaluation if its accuracy is the best after step 0."""

@@ -23,6 +23,7 @@ from ..engine.memory import default_tokens
 from ..engine.policy import Policy
 from ..engine.sampling.protocol import RolloutEngine
 from ..extensions.prompt_sampler import PromptSampler
+from ..reference import make_reference
 from ..reward_models.learned import LearnedPart, learned_part
 from ..rollout import task_examples
 from .console import RunConsole
@@ -68,7 +69,10 @@ class Run:
             console = RunConsole(config.steps, process=policy.accelerator.process_index)
             policy.rollout_engine.report = console.report
             report = partial(console.print, style="yellow")
-            samplers = [PromptSampler(task, weight, config, report) for task, weight in mixture.members]
+            samplers = [
+                PromptSampler(task, weight, task_examples(task, "train", report=report))
+                for task, weight in mixture.members
+            ]
             held_out = [task_examples(task, "eval", config.eval.examples, report) for task in mixture.tasks]
             for line in template_warnings(policy, mixture.tasks, [sampler.examples[0] for sampler in samplers]):
                 report(line)
@@ -84,7 +88,7 @@ class Run:
                 optimizer,
                 samplers,
                 [_fitting(policy, task, "eval", examples, config, report) for task, examples in pairs],
-                policy.snapshot() if config.kl.coef > 0 else None,
+                make_reference(policy, config.kl),
                 None if len(mixture.tasks) > 1 else learned_part(mixture.tasks[0], config.reward_model),
                 # On purpose while vLLM in this process holds its memory: torch keeps what an update took, and vLLM must
                 # wake up beside that.
@@ -118,12 +122,6 @@ class Run:
     def updated_reference(self) -> dict[str, Tensor] | None:
         """The reference if ``kl.reference_sync_every`` updates it, so that it belongs in checkpoints."""
         return self.reference if self.config.kl.reference_sync_every else None
-
-    def sync_reference_if_due(self, updates: int) -> None:
-        """Iterative GRPO (DeepSeekMath, algorithm 1, line 3): the current model becomes the reference."""
-        every = self.config.kl.reference_sync_every
-        if self.reference is not None and every and updates % every == 0:
-            self.reference.update(self.policy.snapshot())
 
 
 class Progress:

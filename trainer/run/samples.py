@@ -15,7 +15,6 @@ from grpo_env.scoring.parquet_output import parquet_row
 from grpo_env.scoring.score_row import arrow_schema
 from grpo_env.taskfile.task import Task
 
-from ..engine.sampling.sampler import Rollout
 from ..shared_types import ScoredRollout
 from ..step_tokens import Decode, sampled_ends
 from .folder import SAMPLES, RunFiles, fsync, write_errors
@@ -25,10 +24,9 @@ from .score_rows import score_rows
 class SampleFiles:
     """The folder ``samples/`` of a run, with a file of score rows for each step.
 
-    A row also has ``step``; ``version``, the number of steps that the weights had learned when they sampled it; the
-    sampled tokens in ``token_ids``, and in ``token_ends`` how many characters of ``text`` are complete after each of
-    them; its ``advantage``, or ``token_advantages`` (one for each sampled token) if they differ; in ``forked_turns``
-    the numbers, from 0, of the turns of an episode that forked; and its example with all columns of the data.
+    A row also has ``step``; the sampled tokens in ``token_ids``, and in ``token_ends`` how many characters of ``text``
+    are complete after each of them; its ``advantage``, or ``token_advantages`` (one for each sampled token) if they
+    differ; and its example with all columns of the data.
     """
 
     def __init__(self, run: RunFiles, tasks: Sequence[Task], group_size: int, decode: Decode) -> None:
@@ -56,23 +54,21 @@ class SampleFiles:
     def _schema(self) -> Any:
         import pyarrow as pa
 
-        columns = [("step", pa.int64()), ("version", pa.int64()), ("token_advantages", pa.list_(pa.float32()))]
+        columns = [("step", pa.int64()), ("token_advantages", pa.list_(pa.float32()))]
         columns += [("token_ids", pa.list_(pa.int32())), ("token_ends", pa.list_(pa.int32()))]
-        own = pa.schema([*columns, ("forked_turns", pa.list_(pa.int64())), (COLUMN, pa.string())])
+        own = pa.schema([*columns, (COLUMN, pa.string())])
         schema = arrow_schema(list(self._tasks.values()), text_prompts=self._text_prompts)
         return pa.unify_schemas([schema, own])
 
     def _rows(self, step: int, rollouts: Sequence[ScoredRollout], advantages: Tensor) -> Iterator[dict[str, Any]]:
         rows = score_rows(self._tasks, rollouts, self._group_size)
         for number, (scored, row) in enumerate(zip(rollouts, rows, strict=True)):
-            row |= {"step": step, "version": scored.version, COLUMN: pack(scored.example)}
+            row |= {"step": step, COLUMN: pack(scored.example)}
             row["group"] = f"{step}/{row['group']}"
             row["token_ids"] = list(compress(scored.rollout.ids, scored.rollout.sampled))
             row["token_ends"] = sampled_ends(self._decode, scored.rollout)
             if number < len(advantages):
                 row |= _advantages(list(compress(advantages[number].tolist(), scored.rollout.sampled)))
-            if scored.rollout.forks:
-                row["forked_turns"] = _forked_turns(scored.rollout)
             yield parquet_row(row, self._text_prompts)
 
 
@@ -80,11 +76,6 @@ def _remembering(decode: Decode) -> Decode:
     """``decode``, which decodes each single token once."""
     piece = cache(lambda token: decode([token]))
     return lambda ids: piece(ids[0]) if len(ids) == 1 else decode(ids)
-
-
-def _forked_turns(rollout: Rollout) -> list[int]:
-    starts = {fork.start for fork in rollout.forks}
-    return [number for number, (start, _) in enumerate(rollout.spans or ()) if start in starts]
 
 
 def _advantages(by_token: list[float]) -> dict[str, Any]:

@@ -19,9 +19,10 @@ from grpo_env.trainer.engine.sampling import own
 from grpo_env.trainer.engine.sampling.own import decoding_context
 from grpo_env.trainer.engine.sampling.protocol import SamplingRequest
 from grpo_env.trainer.optimizer import make_optimizer
+from grpo_env.trainer.reference import add_reference_logp
 from grpo_env.trainer.rollout import make_prompts
 from grpo_env.trainer.run.checkpoint import RunFolder
-from grpo_env.trainer.update import UpdateStats, add_reference_logp, update
+from grpo_env.trainer.update import UpdateStats, update
 
 from ..shortcuts import packed, roll_out
 from .fake_cuda import CUDA, INDEXES, READS, FakeCuda, device_of, leaves_of, move_to_cuda
@@ -39,10 +40,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "sequences": {
         "loss.importance_level": "sequence",
         "loss.aggregation": "sequence",
-        "loss.entropy_coef": 0.01,
         "advantage.truncated": "mask",
     },
-    "ratio of the penalty": {"kl.coef": 0.1, "kl.bias_correction": True, "engine.micro_batch_tokens": 64},
+    "micro-batches": {"kl.coef": 0.1, "engine.micro_batch_tokens": 64},
 }
 
 
@@ -98,7 +98,7 @@ def test_a_checkpoint_is_restored_on_the_models_device(cuda_policy: Policy, tmp_
             weight.grad = torch.ones_like(weight)
         optimizer.step()
         reference = cuda_policy.snapshot()
-        folder.save(cuda_policy, optimizer, reference, 1, 1)
+        folder.save(cuda_policy, optimizer, reference, 1)
         assert folder.load(cuda_policy, optimizer, reference) == (1, [])
         moments = [state[name] for state in optimizer.state.values() for name in ("exp_avg", "exp_avg_sq")]
         assert {tensor.device for tensor in (*cuda_policy.trained.values(), *moments, *reference.values())} == {CUDA}

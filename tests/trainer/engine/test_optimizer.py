@@ -42,7 +42,7 @@ def test_eight_bits_for_a_moment_and_the_step_of_adamw(policy: Policy, model_fol
     moved = policy.trained[name] - start[name]
     assert (moved - (exact.trained[name] - start[name])).norm() < 0.05 * moved.norm()
 
-    RunFolder(tmp_path).save(policy, optimizer, None, step=3, keep=1)
+    RunFolder(tmp_path).save(policy, optimizer, None, step=3)
     again = load_policy(str(model_folder), device="cpu")
     restored = make_optimizer(again, CONFIG.optimizer)
     assert RunFolder(tmp_path).load(again, restored, None) == (3, [])

@@ -17,7 +17,7 @@ def test_the_head_reads_a_copy_of_the_last_states(model_folder: Path) -> None:
     policy.model.get_output_embeddings().register_forward_pre_hook(lambda _, inputs: given.append(inputs[0]))
     prompts = [[3, 4, 5], [6, 7, 8, 9]]
     with torch.no_grad():
-        logits, _, _ = read(policy, prompts, [None, None])
+        logits, _, _ = read(policy, prompts)
         expected = [policy.model(torch.tensor([prompt])).logits[0, -1] for prompt in prompts]
     assert given[0].shape[:2] == (2, 1)
     assert given[0].is_contiguous()

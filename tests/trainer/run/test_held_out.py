@@ -45,7 +45,7 @@ SHORT = {"steps": 4, "eval.every": 1, "eval.samples": 0, "eval.examples": 1, "ch
 @pytest.mark.parametrize("_accuracies", [[0.3, 0.1, 0.2, 0.2, 0.1]], indirect=True)
 def test_the_best_model_is_kept(make_task, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The one before training is the user's own."""
-    run = train(make_task(**SHORT), run_dir=tmp_path / "run", checkpoint={"best": True, "every": 2, "keep": 9}).run_dir
+    run = train(make_task(**SHORT), run_dir=tmp_path / "run", checkpoint={"best": True, "every": 2}).run_dir
     assert [path.name for path in run.glob("best-*")] == ["best-step-000002"]
     assert f"best       {run / 'best-step-000002'}" in capsys.readouterr().err
     kept = AutoModelForCausalLM.from_pretrained(run / "best-step-000002", dtype=torch.float32).state_dict()

@@ -123,7 +123,6 @@ def undisturbed_run(make_task, tmp_path_factory: pytest.TempPathFactory):
         sampling={"max_new_tokens": 4},
         eval={"every": 0, "examples": 1, "samples": 0},
         kl={"coef": 0.1, "reference_sync_every": 2},
-        checkpoint={"keep": 1},
         supervision="both",
     )
     run = tmp_path_factory.mktemp("whole") / "run"

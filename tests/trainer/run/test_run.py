@@ -374,7 +374,7 @@ def test_an_updated_reference_is_the_model_of_the_last_sync(make_task, tmp_path:
 
 
 def interrupted(make_task, folder: Path, calls: int = 40, **train_settings) -> Path:
-    task = make_task(LETTERS, steps=4, checkpoint={"every": 1, "keep": 5}, eval={"every": 0}, **train_settings)
+    task = make_task(LETTERS, steps=4, checkpoint={"every": 1}, eval={"every": 0}, **train_settings)
     stop_after[0] = calls
     with pytest.raises(InterruptedRunError):
         train(task, run_dir=folder)
@@ -431,8 +431,8 @@ def test_resume_fails_when_all_checkpoints_are_corrupt(make_task, tmp_path: Path
 
 @pytest.mark.slow
 def test_only_the_newest_checkpoints_are_kept(make_task, tmp_path: Path) -> None:
-    run = train(make_task(steps=5, checkpoint={"keep": 3}), run_dir=tmp_path / "run").run_dir
-    assert [path.name for path in RunFolder(run).checkpoints()] == ["step-000003", "step-000004", "step-000005"]
+    run = train(make_task(steps=5), run_dir=tmp_path / "run").run_dir
+    assert [path.name for path in RunFolder(run).checkpoints()] == ["step-000004", "step-000005"]
     assert not list((run / "checkpoints").glob(".*"))
 
 
@@ -597,7 +597,6 @@ def test_a_folder_that_cannot_be_created(make_task, tmp_path: Path) -> None:
         ("eval.examples", 1, lambda run: metrics(run, "eval")[0]["accuracy"]),
         ("eval.samples", 0, lambda run: sorted(metrics(run, "eval")[0])),
         ("checkpoint.every", 0, lambda run: [path.name for path in RunFolder(run).checkpoints()]),
-        ("checkpoint.keep", 1, lambda run: [path.name for path in RunFolder(run).checkpoints()]),
         ("supervision", "process", lambda run: metrics(run, "train")[1]["reward"]),
         ("optimizer.learning_rate", 1e-3, lambda run: metrics(run, "train")[2]["reward"]),
         ("engine.precision", "bf16", lambda run: metrics(run, "train")[0]["loss"]),

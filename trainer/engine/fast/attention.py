@@ -47,12 +47,6 @@ class SharedPrompts:
         """Keep only some of the rows."""
         self._assign_rows(self._prompt_of[rows])
 
-    def of_row(self, row: int) -> list[tuple[Tensor, Tensor]]:
-        """For each layer, views of the keys and values (KV heads, length, size) of a row's prompt."""
-        prompt = int(self._prompt_of[row])
-        start = len(self._mask[prompt]) - int(self._mask[prompt].sum())
-        return [(keys[prompt, :, start:], values[prompt, :, start:]) for keys, values in self.layers]
-
     def copies(self, layer: int) -> Iterator[Tensor]:
         """Keys, then values (R, KV heads, Lp, size) of each row's prompt, moved to the left; the rest is arbitrary."""
         width = self._mask.shape[1]

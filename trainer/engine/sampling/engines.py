@@ -13,6 +13,6 @@ def make_engine(config: TrainConfig) -> RolloutEngine:
     """The engine of ``sampling.engine``, not yet started. Raises ``UsageError`` if its package is not installed."""
     sampling = config.sampling
     if sampling.urls:
-        return VllmServers(sampling.urls, sampling.weight_transfer)
+        return VllmServers(sampling.urls)
     name = engine_here(config.engine.device) if sampling.engine == "auto" else sampling.engine
     return VllmEngine(sampling.gpu_memory_fraction) if name == "vllm" else OwnEngine()

@@ -17,7 +17,6 @@ from grpo_env.errors import DivergedError
 
 from ..decoder import Decoder
 from ..policy import Policy
-from ..prefix_cache import Prefix
 from ..sharding import unsharded
 from .protocol import OnGroupTokens, RolloutEngine, SamplingRequest
 from .row_limit import RowLimit
@@ -47,8 +46,7 @@ def decode_stepwise(policy: Policy, request: SamplingRequest, on_group: OnGroupT
     limits = [request.limit(number) for number in range(len(request.prompts))]
     lasts = torch.tensor(limits, device=policy.device).repeat_interleave(request.group_size) - 1
     completions = _Completions(policy, request, on_group)
-    kept = request.take_prefixes()
-    decoder = Decoder(policy, request.prompts, request.group_size, request.max_new_tokens, kept)
+    decoder = Decoder(policy, request.prompts, request.group_size, request.max_new_tokens)
     rows = torch.arange(count, device=policy.device)  # of each row of the decoder: its completion
     alive = torch.ones_like(rows, dtype=torch.bool)
     unfinished = count
@@ -65,9 +63,8 @@ def decode_stepwise(policy: Policy, request: SamplingRequest, on_group: OnGroupT
             raise DivergedError(
                 "the model's output is not finite; try a lower optimizer.learning_rate, or engine.precision=fp32"
             )
-        finished = [(place, row) for place, row in enumerate(ends_here) if row >= 0]
-        _keep(decoder, request, completions, finished)
-        completions.end(row for _, row in finished)
+        finished = [row for row in ends_here if row >= 0]
+        completions.end(finished)
         unfinished -= len(finished)
         if not unfinished:
             return
@@ -76,23 +73,6 @@ def decode_stepwise(policy: Policy, request: SamplingRequest, on_group: OnGroupT
             decoder.select(rest)
             rows, alive, chosen = rows[rest], alive[rest], chosen[rest]
         decoder.append(chosen)
-
-
-def _keep(
-    decoder: Decoder, request: SamplingRequest, completions: _Completions, finished: Iterable[tuple[int, int]]
-) -> None:
-    """Keep what finished rows of a decoder have read, if the request has a place for it.
-
-    ``finished`` are the place of each in the decoder and the number of its completion.
-    """
-    if request.prefix_cache is None:
-        return
-    for place, number in finished:
-        layers = decoder.prefix(place)
-        if layers is not None:
-            read = layers[0][0].shape[1]
-            ids = [*request.prompts[number], *completions.tokens(number)]
-            request.prefix_cache.keep(request.keys[number], Prefix(ids[:read], layers))
 
 
 class _Completions:
@@ -109,11 +89,6 @@ class _Completions:
     def write(self, rows: Tensor, columns: Tensor, tokens: Tensor, probs: Tensor) -> None:
         """Write one token of each of some rows."""
         self._tokens[rows, columns], self._probs[rows, columns] = tokens, probs
-
-    def tokens(self, row: int) -> list[int]:
-        """The tokens of a row, padded."""
-        tokens: list[int] = self._tokens[row].tolist()
-        return tokens
 
     def end(self, rows: Iterable[int]) -> None:
         """Report the groups whose last rows these are."""

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from grpo_env.errors import RunError
-
 from ..policy import Policy
-from ..prefix_cache import Prefix, PrefixCache
 
 # Called with a group's number and, for each of its rows, the tokens and their log-probabilities.
 OnGroupTokens = Callable[[int, list[list[int]], list[list[float]]], None]
@@ -22,9 +19,6 @@ class SamplingRequest:
     ``prompts`` are token ids, and ``max_new_tokens`` counts tokens. ``seeds`` has one string for each prompt. The same
     request must give the same tokens, up to rounding. ``limits``, if given, has the maximum number of tokens for each
     prompt, of which ``max_new_tokens`` is the largest.
-
-    If the prompts are conversations that go on, each of one row, ``keys`` name them. An engine may then take what it
-    has computed of them from ``prefix_cache``, and keep there what the next turn can use.
     """
 
     prompts: Sequence[list[int]]
@@ -33,35 +27,16 @@ class SamplingRequest:
     temperature: float
     seeds: Sequence[str]
     limits: Sequence[int] | None = None
-    prefix_cache: PrefixCache | None = None
-    keys: Sequence[Hashable] = ()
 
     def limit(self, number: int) -> int:
         """The maximum number of tokens of a completion of prompt ``number``."""
         return self.max_new_tokens if self.limits is None else self.limits[number]
 
-    def take_prefixes(self) -> list[Prefix | None]:
-        """What is kept of each prompt."""
-        if self.prefix_cache is None:
-            return []
-        return [self.prefix_cache.take(key, prompt) for key, prompt in zip(self.keys, self.prompts, strict=True)]
-
-    def without_prefix_cache(self) -> SamplingRequest:
-        """The request after all prefixes are freed; it keeps none either."""
-        if self.prefix_cache is not None:
-            self.prefix_cache.clear()
-        return replace(self, prefix_cache=None, keys=())
-
     def part(self, numbers: Sequence[int]) -> SamplingRequest:
         """The request for some of its prompts."""
         limits = None if self.limits is None else [self.limits[number] for number in numbers]
         prompts, seeds = [self.prompts[number] for number in numbers], [self.seeds[number] for number in numbers]
-        keys = [self.keys[number] for number in numbers] if self.keys else ()
-        return replace(self, prompts=prompts, seeds=seeds, limits=limits, keys=keys)
-
-
-class EngineAwayError(RunError):
-    """An engine would need the weights again while they change (``RolloutEngine.policy_changes``)."""
+        return replace(self, prompts=prompts, seeds=seeds, limits=limits)
 
 
 class RolloutEngine(ABC):
@@ -74,12 +49,9 @@ class RolloutEngine(ABC):
 
     report: Callable[[str], None] = staticmethod(lambda message: None)
     uses_policy_model = True
-    """Whether ``generate`` computes with the policy's own model or device, and not while the policy is updated."""
+    """Whether ``generate`` computes with the policy's own model or device."""
     max_positions: int | None = None
     """The most tokens of a prompt and its completion together that the engine takes, known once it has started."""
-    policy_changes = False
-    """While True, the policy is being updated: ``generate`` must not use its weights, and raises ``EngineAwayError`` if
-    it cannot go on without them. A run sets it, for engines that do not use the policy's model."""
 
     @property
     def description(self) -> str:

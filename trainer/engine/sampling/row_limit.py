@@ -30,19 +30,15 @@ class RowLimit:
         """Call ``generate`` for one part of the prompts after the other until all groups of a request are complete.
 
         If memory runs out, the groups that are complete are kept, and half as many prompts are sampled at once from
-        then on; ``report`` gets a message. Unless all prompts are sampled at once, the prefix cache is emptied and not
-        used. Raises ``RunError`` if memory is too small for the rows of one prompt.
+        then on; ``report`` gets a message. Raises ``RunError`` if memory is too small for the rows of one prompt.
         """
         size = request.group_size
         missing = set(range(len(request.prompts)))
         while missing:
             at_once = len(missing) if self.rows is None else min(len(missing), max(1, self.rows // size))
-            if at_once < len(missing):  # what is kept of some would take the room of the others
-                request = request.without_prefix_cache()
             numbers = sorted(missing)[:at_once]
             if not self._fits(request.part(numbers), partial(_complete, missing, numbers, on_group), generate):
                 # Outside of an except block, whose exception would keep the tensors of the failed attempt alive.
-                request = request.without_prefix_cache()
                 clear_device_cache(garbage_collection=True)
                 self.rows = at_once // 2 * size
                 report(f"out of memory while sampling: now at most {self.rows} completions are sampled at once")

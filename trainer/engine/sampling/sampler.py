@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from grpo_env.core import Completion, Finish
 from grpo_env.errors import UsageError
 
 from ..policy import Policy
-from ..prefix_cache import PrefixCache
 from .own import OwnEngine
 from .protocol import RolloutEngine, SamplingRequest
-
-
-class Context(NamedTuple):
-    """The prompt that tokens were sampled after, and the index in ``Rollout.ids`` of the first of them."""
-
-    start: int
-    prompt_ids: list[int]
 
 
 @dataclass(frozen=True)
@@ -31,9 +22,6 @@ class Rollout:
 
     An episode of several turns has what verifiers see in ``episode``, and in ``spans`` the range ``[start, end)`` of
     the sampled tokens of each turn in ``ids``. Tokens between them were not sampled, and their ``logps`` are 0.
-    ``forks`` are the turns that were sampled after another history than the tokens before them, in order, and
-    ``unwritten`` counts histories that the chat template could not write; it is ``None`` unless the task's
-    ``environment.history`` is ``fork``.
     """
 
     prompt_ids: list[int]
@@ -43,15 +31,6 @@ class Rollout:
     logps: list[float] = field(compare=False)
     spans: tuple[tuple[int, int], ...] | None = None
     episode: Completion | None = None
-    forks: tuple[Context, ...] = ()
-    unwritten: int | None = None
-
-    @property
-    def sequences(self) -> list[tuple[list[int], slice]]:
-        """What the model reads at once: a prompt, and the part of ``ids`` that follows it. One, unless turns forked."""
-        contexts = [Context(0, self.prompt_ids), *self.forks]
-        ends = [*(fork.start for fork in self.forks), len(self.ids)]
-        return [(prompt, slice(start, end)) for (start, prompt), end in zip(contexts, ends, strict=True)]
 
     @property
     def num_sampled(self) -> int:
@@ -77,11 +56,7 @@ class Rollout:
         assert self.spans is not None
         assert self.episode is not None
         (start, end), turn = self.spans[number], self.episode.turns[number]
-        begin, prompt = max(
-            (context for context in (Context(0, self.prompt_ids), *self.forks) if context.start <= start),
-            key=lambda context: context.start,
-        )
-        context = prompt + self.ids[begin:start]
+        context = self.prompt_ids + self.ids[:start]
         return Rollout(context, self.ids[start:end], turn.text, turn.finish, self.logps[start:end])
 
     def completion(self, prefill: str = "") -> Completion:
@@ -104,8 +79,6 @@ def sample(
     temperature: float,
     seeds: Sequence[str] | None = None,
     limits: Sequence[int] | None = None,
-    prefix_cache: PrefixCache | None = None,
-    keys: Sequence[Hashable] = (),
     on_group: OnGroup = lambda number, rollouts: None,
 ) -> list[Rollout]:
     """Sample ``group_size`` completions of every prompt; the rows of a group are adjacent. Temperature 0 is greedy.
@@ -113,8 +86,7 @@ def sample(
     Each group has its own one of ``seeds`` (default: its number). With the ``own`` engine a group's completions depend
     on nothing else: not on the other prompts, nor on when other rows end, and a resumed run needs no generator state.
     ``on_group`` is called with a group's number and rollouts as soon as the last of them has ended. ``limits`` are
-    maximum numbers of tokens of single prompts, at most ``max_new_tokens``. ``prefix_cache`` and ``keys`` as in
-    ``SamplingRequest``; they change no sample.
+    maximum numbers of tokens of single prompts, at most ``max_new_tokens``.
 
     Raises:
         UsageError: prompt and completion together exceed the positions of the model or the engine.
@@ -122,7 +94,7 @@ def sample(
         RunError: the policy's rollout engine cannot sample from this model, or memory is too small for one group.
     """
     seeds = seeds if seeds is not None else [str(number) for number in range(len(prompts))]
-    request = SamplingRequest(prompts, group_size, max_new_tokens, temperature, seeds, limits, prefix_cache, keys)
+    request = SamplingRequest(prompts, group_size, max_new_tokens, temperature, seeds, limits)
     positions, whose = policy.position_limit
     for number, prompt in enumerate(prompts):
         if positions is not None and len(prompt) + request.limit(number) > positions:

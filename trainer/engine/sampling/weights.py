@@ -1,17 +1,23 @@
-"""The policy's weights as other engines load them: under the names of a model's file, or as an adapter's folder."""
+"""The policy's weights as vLLM loads them: by the names of a model's file, or as an adapter's folder."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from safetensors.torch import save_file
 from torch import Tensor
 from transformers.core_model_loading import revert_weight_conversion
 
+from grpo_env.errors import RunError
+
 from ..policy import Policy
 from ..sharding import full_model_state
+
+if TYPE_CHECKING:
+    from .vllm_server import VllmServer
 
 
 def compute_dtype(policy: Policy) -> torch.dtype:
@@ -62,9 +68,30 @@ def save_weights(policy: Policy, folder: Path) -> None:
     The first process writes; all must call this together.
     """
     if has_adapter(policy):
-        policy.model.save_pretrained(folder)
+        if policy.accelerator.is_main_process:
+            policy.model.save_pretrained(folder)
         return
     weights = named_weights(policy, compute_dtype(policy))
     if weights:
         copies = {name: weight.detach().cpu().clone() for name, weight in weights.items()}  # files know no tied weights
         save_file(copies, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def send_weights(policy: Policy, server: VllmServer, folder: Path, label: str) -> None:
+    """Let a server load what ``save_weights`` wrote, and call it ``label``. The first process does.
+
+    The folder must be one that the server sees too. Raises ``RunError``.
+    """
+    before, is_adapter = server.model, has_adapter(policy)
+    server.model = label if is_adapter else before
+    if not policy.accelerator.is_main_process:
+        return
+    if is_adapter:
+        server.call("/v1/load_lora_adapter", {"lora_name": label, "lora_path": str(folder)})
+        if before.partition("-")[0] == label.partition("-")[0] and before != label:  # of this run
+            with suppress(RunError):
+                server.call("/v1/unload_lora_adapter", {"lora_name": before})
+    else:
+        server.call("/collective_rpc", {"method": "reload_weights", "kwargs": {"weights_path": str(folder)}})
+    server.call("/reset_prefix_cache", {})
+    server.call("/update_weight_version", {"new_version": label})

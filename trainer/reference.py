@@ -1,0 +1,40 @@
+"""The reference model of the KL penalty: the weights before training, or those of the last sync."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from .batch import Batch
+from .config import KLConfig
+from .engine.policy import Policy
+from .out_of_memory import with_oom_retry
+
+
+def make_reference(policy: Policy, config: KLConfig) -> dict[str, Tensor] | None:
+    """A copy of the trained weights, which swap places with the policy's (``Policy.swapped_weights``), or ``None``."""
+    return policy.snapshot() if config.coef > 0 else None
+
+
+def sync_if_due(reference: dict[str, Tensor] | None, policy: Policy, config: KLConfig, updates: int) -> None:
+    """Iterative GRPO (DeepSeekMath, algorithm 1, line 3): the current model becomes the reference."""
+    every = config.reference_sync_every
+    if reference is not None and every and updates % every == 0:
+        reference.update(policy.snapshot())
+
+
+def add_reference_logp(
+    policy: Policy, reference: Mapping[str, Tensor], batches: Sequence[Batch], temperature: float
+) -> None:
+    """Set ``ref_logp`` of all micro-batches, under the weights of the reference model."""
+
+    def compute(batch: Batch) -> None:
+        for micro in batch.micro_batches:
+            micro.ref_logp, _ = micro.logp(policy, temperature)
+
+    with torch.no_grad(), policy.swapped_weights(reference):
+        for batch in batches:
+            with_oom_retry(policy, batch, partial(compute, batch))
