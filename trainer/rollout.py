@@ -92,8 +92,6 @@ def sample_from(
 ) -> SampledGroups:
     """Sample ``count`` completions from each start of this process, each with its beginning of at most
     ``sampling.max_new_tokens`` tokens.
-
-    Raises ``RunError`` if an environment answers the turns of a beginning in another way than before.
     """
     mine = starts[rank_slice(policy.accelerator, len(starts))]
     sampled, everywhere = SampledGroups([start.prompt for start in mine], advance=advance), set(map(_plays, starts))

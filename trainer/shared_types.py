@@ -19,10 +19,7 @@ class Prompt(NamedTuple):
 
 
 class Start(NamedTuple):
-    """What completions go on from: a prompt and, of an earlier completion, its first ``length`` tokens; and the seed.
-
-    Of an episode, they end with a turn.
-    """
+    """What completions go on from: a prompt and, of an earlier text, its first ``length`` tokens; and the seed."""
 
     prompt: Prompt
     rollout: Rollout | None

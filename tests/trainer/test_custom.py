@@ -145,8 +145,6 @@ LOSSES = {
     "def f(inputs): return inputs.mask": r"returned torch.bool of shape \(2, 3\)",
     "def f(inputs): return (inputs.logp * 0).log()": "not finite for 5 of 5 tokens; look for a division by 0",
     "def f(inputs): return inputs.logp.detach()": r"without a gradient.*compute it from inputs\.logp",
-    "def f(inputs): return inputs.logp * 0": "the gradient of its loss is 0 for all tokens",
-    "def f(inputs): return (inputs.logp + 1).sqrt().nan_to_num(0)": "the gradient of its loss is not finite",
     "def f(inputs): return inputs.logp + inputs.ref_logp": "failed: TypeError",
 }
 

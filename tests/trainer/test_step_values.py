@@ -214,3 +214,5 @@ def test_what_cannot_be_valued_is_refused(make_task, tmp_path: Path) -> None:
     task = make_task({"length_rank": {"of": {"test_vowels": {}}}}, supervision="process", step_values={"rollouts": 2})
     with pytest.raises(UsageError, match="compares the completions of a group"):
         train(task, run_dir=tmp_path / "run")
+    with pytest.raises(UsageError, match=r"till.yaml has an environment, and episodes are not continued from a turn"):
+        train("till", run_dir=tmp_path / "run", supervision="process", **{"step_values.rollouts": 2})

@@ -224,7 +224,7 @@ def _check_task(task: Task) -> None:
         reason = "compares the completions of a group, so a continuation cannot be scored by itself"
         raise UsageError(f"label-steps: the task {task.name} {reason}")
     if task.spec.environment is not None:
-        reason = "has an environment; its turns can be valued during training, by step_values.rollouts"
+        reason = "has an environment, and episodes are not continued from a turn"
         raise UsageError(f"label-steps: the task {task.name} {reason}")
     if PART in task.spec.verifiers:
         raise UsageError(f"{task.source}: a verifier is called {PART!r}, as the labels are; rename it")

@@ -17,7 +17,7 @@ class StepValuesConfig(Settings):
     rollouts: int = Field(default=0, ge=0)
     """K: continuations from the end of each step, scored by the reward; 0: off."""
     segments: Segments = "line"
-    """Where a step ends; in an episode, always at a turn."""
+    """Where a step ends."""
     use: Literal["advantages", "rewards"] = "advantages"
     """``advantages``: the value after a step less that before it (VinePPO); ``rewards``: the value after a step is its
     reward."""

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-BUCKET_BYTES = 25 * 2**20  # of gradients in a message, the default of torch's DistributedDataParallel
-
 _unsharded: set[int] = set()  # models inside of ``unsharded``, by ``id``
 
 
@@ -151,30 +149,14 @@ def optimizer_step(policy: Policy, optimizer: torch.optim.Optimizer, max_norm: f
 
     If that norm is not finite, the weights stay as they are.
     """
-    weights = list(policy.trained.values())
+    weights: list[Any] = list(policy.trained.values())
     for weight in weights:
         weight.grad = torch.zeros_like(weight) if weight.grad is None else weight.grad
     if policy.accelerator.num_processes > 1 and not is_sharded(policy):
-        sum_gradients(policy, weights)
+        for weight in weights:
+            weight.grad.copy_(policy.accelerator.reduce(weight.grad, "sum"))
     norm = float(_full_tensors(policy.accelerator.clip_grad_norm_(weights, max_norm)))
     if math.isfinite(norm):
         optimizer.step()
     optimizer.zero_grad()
     return norm
-
-
-def sum_gradients(policy: Policy, weights: list[Any]) -> None:
-    """Replace gradients by their sums over all processes, several tensors of a dtype in each message."""
-    bucket: list[Tensor] = []
-    for index, weight in enumerate(weights):
-        bucket.append(weight.grad)
-        following = weights[index + 1].grad if index + 1 < len(weights) else None
-        if following is None or following.dtype != weight.grad.dtype or _bytes(bucket) >= BUCKET_BYTES:
-            flat = policy.accelerator.reduce(torch.cat([gradient.flatten() for gradient in bucket]), "sum")
-            for gradient, part in zip(bucket, flat.split([gradient.numel() for gradient in bucket]), strict=True):
-                gradient.copy_(part.view_as(gradient))
-            bucket = []
-
-
-def _bytes(tensors: list[Tensor]) -> int:
-    return sum(tensor.nbytes for tensor in tensors)

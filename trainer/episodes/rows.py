@@ -1,16 +1,15 @@
-"""Episodes that are being sampled, as rows of tokens: what was sampled, what the model was told, where it forked."""
+"""Episodes that are being sampled, as rows of tokens: what was sampled, and what the model was told."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from grpo_env.control_tokens import without_control_tokens
 from grpo_env.environments import pool
 from grpo_env.environments.calls import response_parser
 from grpo_env.environments.episode import ChatMessage, EnvironmentClass, Episode
-from grpo_env.errors import RunError
 
 from ..engine.policy import Policy
 from ..engine.sampling.sampler import Rollout
@@ -20,25 +19,11 @@ if TYPE_CHECKING:
     from ..shared_types import Start
 
 
-class Beginning(NamedTuple):
-    """The first ``turns`` turns of an episode, to go on from."""
-
-    rollout: Rollout
-    turns: int
-
-    @classmethod
-    def of(cls, start: Start) -> Beginning | None:
-        """That of a start, if it has one."""
-        if start.rollout is None:
-            return None
-        return cls(start.rollout, sum(end <= start.length for _, end in start.rollout.spans or ()))
-
-
 @dataclass
 class Row:
-    """An episode that is being sampled: row ``number`` of a group. ``spans`` are those of its sampled turns in ``ids``.
+    """An episode that is being sampled: row ``number`` of a group.
 
-    An episode that goes on from ``begun`` repeats that beginning first.
+    ``spans`` are those of its sampled turns in ``ids``.
     """
 
     group: int
@@ -46,7 +31,6 @@ class Row:
     seed: str
     episode: Episode
     conversation: Conversation
-    begun: Beginning | None = None
     prompt_ids: list[int] = field(default_factory=list)
     ids: list[int] = field(default_factory=list)
     logps: list[float] = field(default_factory=list)
@@ -65,26 +49,6 @@ class Row:
     @property
     def num_sampled(self) -> int:
         return sum(end - start for start, end in self.spans)
-
-    def given_turn(self) -> Rollout | None:
-        """The next turn of the beginning that this episode repeats, or ``None`` when it is to be sampled from here on.
-
-        Raises ``RunError`` if the environment has said something else than before.
-        """
-        if self.begun is None or len(self.spans) > self.begun.turns:
-            return None
-        if self.episode.broke:  # this time; it says nothing about the turns that would have followed
-            self.episode.fail("it failed or was late when the beginning of an episode was repeated")
-            return None
-        turn = self.begun.rollout.turn(len(self.spans))
-        if self.episode.ended or self.context != turn.prompt_ids:
-            example = self.episode.example.id
-            raise RunError(
-                f"{self.episode.environment.use}: example {example}: the environment said something else when turn "
-                f"{len(self.spans)} of an episode was repeated. step_values.rollouts goes on from turns repeatedly, "
-                "so equal rows and calls must lead to equal answers: use random numbers that reset seeds"
-            )
-        return turn if len(self.spans) < self.begun.turns else None
 
     def take_turn(self, turn: Rollout) -> None:
         """Append the sampled tokens of a turn."""
@@ -118,7 +82,6 @@ def make_rows(policy: Policy, starts: Sequence[Start], group_size: int) -> Itera
     for group, start in enumerate(starts):
         task, _, example = start.prompt
         environment, conversation = environments[id(task)], conversations[id(task)]
-        begun = Beginning.of(start)
         for number in range(group_size):
             episode = Episode(environment, pool.take(environment), example, parser, plain, task.format.prefill)
-            yield Row(group, number, f"{start.seed}/{number}", episode, conversation, begun)
+            yield Row(group, number, f"{start.seed}/{number}", episode, conversation)

@@ -47,11 +47,9 @@ def sample_episodes(
     ``max_new_tokens`` bounds the sampled tokens of all turns of an episode together. One that has none left, or no
     position of the model, ends with ``finish`` ``length``. A turn's samples depend on the seed of its group, its row
     and its number alone, and so does the episode if its environment is deterministic. At most ``AT_ONCE`` are
-    alive; other episodes begin as these end. ``on_group`` as in ``sample``. Where a start has a beginning, the episodes
-    of the group go on from it: its turns are taken as they are, and the environment gets them again.
+    alive; other episodes begin as these end. ``on_group`` as in ``sample``.
 
-    Raises what ``sample`` raises, ``UsageError`` for a chat template that fails, and ``RunError`` for an environment
-    that answers a beginning in another way than before.
+    Raises what ``sample`` raises, and ``UsageError`` for a chat template that fails.
     """
     groups: defaultdict[int, dict[int, Rollout]] = defaultdict(dict)
 
@@ -170,9 +168,7 @@ class _Driver:
                 self._start(row, episode.cut_off)
                 return
             row.told(told)
-        if (turn := row.given_turn()) is not None:
-            self._advance(row, turn)
-        elif episode.ended:
+        if episode.ended:
             self._end(row)
         else:
             self._due.append(row)

@@ -86,12 +86,7 @@ def step_values(
 
 
 def step_boundaries(policy: Policy, task: Task, rollout: Rollout, settings: StepValuesConfig) -> list[int]:
-    """Indices of the tokens that end the steps of a completion, without those after which no token is left.
-
-    The steps of an episode are its turns.
-    """
-    if rollout.spans is not None:
-        return [end - 1 for _, end in rollout.spans[:-1]]
+    """Indices of the tokens that end the steps of a completion, without those after which no token is left."""
     ends = completion_ends(policy.decode, rollout)
     found = task.step_ends(rollout.completion(task.format.prefill), ends, settings.segments)
     return sorted({step.token for step in found if step.token is not None and step.token < len(rollout.ids) - 1})
@@ -133,12 +128,7 @@ def _continue(
     for prefix, rows in zip(prefixes, continued, strict=True):
         prefix.rewards = [row.score.value for row in rows if row.score.value is not None]
     pairs = zip(prefixes, continued, strict=True)
-    return sum(_rest(row, prefix.length) for prefix, rows in pairs for row in rows)
-
-
-def _rest(row: ScoredRollout, length: int) -> int:
-    """Number of sampled tokens after the first ``length`` of a completion."""
-    return row.rollout.num_sampled - row.rollout.num_sampled_before(length)
+    return sum(len(row.rollout.ids) - prefix.length for prefix, rows in pairs for row in rows)
 
 
 def continuations(
@@ -146,8 +136,7 @@ def continuations(
 ) -> list[list[ScoredRollout]]:
     """``count`` continuations of each of ``starts``, scored as whole completions.
 
-    Processes divide the starts among them. Raises ``RunError`` if an environment answers the turns of a beginning in
-    another way than before.
+    Processes divide the starts among them.
     """
     scored = score_rollouts(policy, sample_from(policy, starts, count, sampling))
     return [scored[place : place + count] for place in range(0, len(scored), count)]

@@ -34,7 +34,7 @@ def evaluate_if_due(run: Run, recorder: Recorder, step: int) -> None:
     recorder.completions("eval", step, greedy)
     recorder.save_if_best(step)
     if step == 0 or is_last:
-        _print_completions(run, recorder, f"completions {'after' if step else 'before'} training", greedy)
+        _print_completions(run, f"completions {'after' if step else 'before'} training", greedy)
     if step == 0 < config.steps:
         _warn_if_never_correct(run, [*greedy, *sampled])
 
@@ -71,16 +71,8 @@ def _warn_if_never_correct(run: Run, rollouts: Sequence[ScoredRollout]) -> None:
         )
 
 
-def _print_completions(run: Run, recorder: Recorder, title: str, rollouts: Sequence[ScoredRollout]) -> None:
-    """Print ``SHOWN`` completions, or at least one of each task: first those whose verdict is another than before."""
-    verdicts = {(scored.task, scored.example.id): scored.correct for scored in rollouts}
-    earlier, recorder.first_verdicts = recorder.first_verdicts or verdicts, verdicts
-    changed = {key for key, verdict in verdicts.items() if earlier.get(key, verdict) != verdict}
+def _print_completions(run: Run, title: str, rollouts: Sequence[ScoredRollout]) -> None:
+    """Print ``SHOWN`` completions, or at least one of each task."""
     per_task = -(-SHOWN // len(run.tasks))
-    shown = []
-    for task in run.tasks:
-        own = [scored for scored in rollouts if scored.task == task.name]
-        shown += sorted(own, key=lambda scored: (scored.task, scored.example.id) not in changed)[:per_task]
-    if changed:
-        title += f"; {len(changed)} of {len(verdicts)} verdicts changed, these among them"
+    shown = [scored for task in run.tasks for scored in [row for row in rollouts if row.task == task.name][:per_task]]
     run.console.completions(title, [(scored.example, scored.rollout.text, scored.score) for scored in shown])

@@ -12,10 +12,6 @@ from grpo_env.taskfile.task import Task
 from ..config import SamplingConfig
 from ..engine.policy import Policy
 
-# Prompts of few bytes are not tokenized. A token is at least one byte, but tokenizers add special ones, and normalize:
-# NFC makes text at most three times as long, as does "▁" for a space in SentencePiece.
-TOKENS_PER_BYTE = 4
-
 
 def fitting_examples(
     policy: Policy, task: Task, split: AnySplit, examples: Sequence[Example], config: SamplingConfig
@@ -29,13 +25,8 @@ def fitting_examples(
     limit, reason = _limit(policy, config)
     if limit is None:
         return list(examples), None
-    long = [
-        index
-        for index, example in enumerate(examples)
-        if TOKENS_PER_BYTE * len(policy.prompt_text(example, task.format).encode("utf-8", "replace")) > limit
-    ]
-    lengths = policy.prompt_lengths([examples[index] for index in long], task.format)
-    overlong = {index: length for index, length in zip(long, lengths, strict=True) if length > limit}
+    lengths = policy.prompt_lengths(examples, task.format)
+    overlong = {index: length for index, length in enumerate(lengths) if length > limit}
     if not overlong:
         return list(examples), None
     fitting = [example for index, example in enumerate(examples) if index not in overlong]

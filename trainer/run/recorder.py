@@ -35,15 +35,13 @@ from .weight_check import check_weights
 class Recorder:
     """Writes what a run does. ``evaluations`` are the rows of its evaluations until now.
 
-    ``first_verdicts`` are those on held-out examples before training, by task and id; ``earlier_steps`` is the number
-    of steps that the run had before it was given more.
+    ``earlier_steps`` is the number of steps that the run had before it was given more.
     """
 
     def __init__(self, run: Run, folder: RunFolder, start: int, earlier_steps: int | None = None) -> None:
         """Go on with a run in its folder, after ``start`` steps."""
         config, rows = run.config, folder.metrics()
         self.run, self.folder, self.console, self.earlier_steps = run, folder, run.console, earlier_steps
-        self.first_verdicts: dict[tuple[str, str], float | None] = {}
         self.evaluations = [row for row in rows if row["kind"] == "eval"]
         self._train_rows = [row for row in rows if row["kind"] == "train"]
         self._start = time.monotonic() - (rows[-1]["seconds"] if rows else 0.0)
@@ -136,7 +134,7 @@ class Recorder:
     def save(self, step: int) -> None:
         """Checkpoint the state after ``step`` updates. Raises ``DivergedError`` if its weights are destroyed."""
         run = self.run
-        check_weights(run.policy, run.initial_rms)
+        check_weights(run.policy)
         self.folder.save(run.policy, run.optimizer, run.updated_reference, step)
 
     def save_if_best(self, step: int) -> None:
@@ -144,7 +142,7 @@ class Recorder:
         trained = [row for row in self.evaluations if row["step"]]
         if not self.run.config.checkpoint.best or not trained or best(trained) is not trained[-1]:
             return
-        check_weights(self.run.policy, self.run.initial_rms)
+        check_weights(self.run.policy)
         name = f"{BEST}-{step:06d}"
         if self.folder.writes:
             shutil.rmtree(self.folder.path / name, ignore_errors=True)  # of a run that was resumed before this step

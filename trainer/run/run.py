@@ -30,7 +30,6 @@ from .console import RunConsole
 from .prompt_lengths import fitting_examples
 from .setup import load_policy_and_optimizer
 from .task_checks import check_config, check_task, template_warnings
-from .weight_check import root_mean_square
 
 
 @dataclass(frozen=True)
@@ -39,8 +38,7 @@ class Run:
 
     ``samplers`` and ``held_out`` have one entry for each task. ``reference`` holds the weights of the reference model,
     ``None`` without a KL penalty. ``learned`` is the part of the reward that ``reward_model`` watches.
-    ``micro_batch_tokens`` is the setting or its default, and ``initial_rms`` the root mean square of the trained
-    weights before training.
+    ``micro_batch_tokens`` is the setting or its default.
     """
 
     mixture: Mixture
@@ -52,7 +50,6 @@ class Run:
     reference: dict[str, Tensor] | None
     learned: LearnedPart | None
     micro_batch_tokens: int
-    initial_rms: float
     console: RunConsole
 
     @classmethod
@@ -93,7 +90,6 @@ class Run:
                 # On purpose while vLLM in this process holds its memory: torch keeps what an update took, and vLLM must
                 # wake up beside that.
                 default_tokens(policy, config),
-                root_mean_square(policy),
                 console,
             )
             on_error.pop_all()

@@ -134,7 +134,12 @@ def end_warning(policy: Policy, example: Example) -> str | None:
 
 
 def _check_valued(task: Task) -> None:
-    """Raises ``UsageError`` unless a task can score the continuations of a step."""
+    """Raises ``UsageError`` unless a task's completions can be continued from a step, and scored by themselves."""
+    if task.spec.environment is not None:
+        raise UsageError(
+            f"step_values.rollouts: {task.source} has an environment, and episodes are not continued from a turn; "
+            "score turns by verifiers with on: each"
+        )
     if task.scores_groups:
         raise UsageError(
             f"step_values.rollouts: a verifier of the task {task.name} compares the completions of a group, so "

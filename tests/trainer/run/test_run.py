@@ -38,7 +38,7 @@ from grpo_env.trainer.run.console import RunConsole
 from grpo_env.trainer.run.folder import uninterrupted
 from grpo_env.trainer.run.run import Run
 from grpo_env.trainer.run.task_checks import end_warning
-from grpo_env.trainer.run.weight_check import check_weights, root_mean_square
+from grpo_env.trainer.run.weight_check import check_weights
 from grpo_env.trainer.update import update
 from grpo_env.workers.scoring_process import score_in_process
 
@@ -476,11 +476,10 @@ def test_a_diverging_run_stops_without_checkpoints_of_its_weights(make_task, tmp
     assert RunFolder(tmp_path / "run").checkpoints() == []
 
 
-@pytest.mark.parametrize("learning_rate", [1e30, 1e4])
-def test_destroyed_weights_are_not_saved(make_task, tmp_path: Path, learning_rate: float) -> None:
-    """The loss before the update was finite, and so are the weights: they are 1e30 or 1e4."""
-    task = make_task(optimizer={"learning_rate": learning_rate, "warmup_steps": 0}, steps=1)
-    with pytest.raises(RunError, match=r"weights have grown from 0\.\S+ to \S+ .*not saved.*learning_rate") as caught:
+def test_destroyed_weights_are_not_saved(make_task, tmp_path: Path) -> None:
+    """The loss before the update was finite, and so are the weights: they are 1e30."""
+    task = make_task(optimizer={"learning_rate": 1e30, "warmup_steps": 0}, steps=1)
+    with pytest.raises(RunError, match=r"not saved.*learning_rate|not finite.*learning_rate") as caught:
         train(task, run_dir=tmp_path / "run")
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "run" / "model").exists()
@@ -489,20 +488,17 @@ def test_destroyed_weights_are_not_saved(make_task, tmp_path: Path, learning_rat
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, 1e30])
 def test_the_weight_check_sees_a_single_weight(policy: Policy, value: float) -> None:
-    before = root_mean_square(policy)
-    weights = torch.cat([weight.flatten() for weight in policy.trained.values()])
-    assert before == pytest.approx(float(weights.detach().square().mean().sqrt()), rel=1e-5)
-    check_weights(policy, before)
+    check_weights(policy)
     with torch.no_grad():
         next(iter(policy.trained.values()))[3, 4] = value
     with pytest.raises(DivergedError, match="not saved"):
-        check_weights(policy, before)
+        check_weights(policy)
 
 
 def test_the_check_of_whole_weights_waits_for_no_process(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
     """Or Ctrl-C, which meets two of them at different points, would leave the run unsaved now and then."""
     monkeypatch.setattr("grpo_env.trainer.run.weight_check.gather_object", lambda parts: pytest.fail("waits"))
-    check_weights(policy, root_mean_square(policy))
+    check_weights(policy)
 
 
 def test_too_much_unscored_stops_the_run(make_task, tmp_path: Path) -> None:

@@ -47,18 +47,6 @@ class Rollout:
             mask[start:end] = [True] * (end - start)
         return mask
 
-    def num_sampled_before(self, length: int) -> int:
-        """Number of sampled tokens among the first ``length`` of ``ids``."""
-        return length if self.spans is None else sum(self.sampled[:length])
-
-    def turn(self, number: int) -> Rollout:
-        """A turn of an episode by itself, after the tokens that it was sampled after."""
-        assert self.spans is not None
-        assert self.episode is not None
-        (start, end), turn = self.spans[number], self.episode.turns[number]
-        context = self.prompt_ids + self.ids[:start]
-        return Rollout(context, self.ids[start:end], turn.text, turn.finish, self.logps[start:end])
-
     def completion(self, prefill: str = "") -> Completion:
         """The completion as verifiers see it."""
         if self.episode is not None:
