@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -41,8 +40,8 @@ def print_start(run: Run, folder: Path, start: int) -> None:
         )
     for line in fallbacks(run.policy):
         run.console.print(line)
-    for line in filter(None, [precision_warning(run.policy), *launcher_warnings(run.policy)]):
-        run.console.print(line, "yellow")
+    if (warning := precision_warning(run.policy)) is not None:
+        run.console.print(warning, "yellow")
     run.console.print(f"run        {folder}" + (f", resumed after {start} steps" if start else ""))
 
 
@@ -74,27 +73,3 @@ def fallbacks(policy: Policy) -> Iterator[str]:
     for name, line in lines.items():
         if why := policy.refusals.get(name):
             yield line.format(why)
-
-
-def launcher_warnings(policy: Policy) -> Iterator[str]:
-    """What ``accelerate launch`` was asked for and is not done."""
-    accumulation = os.environ.get("ACCELERATE_GRADIENT_ACCUMULATION_STEPS", "1")
-    if accumulation not in ("1", "auto"):
-        yield (
-            f"ignored    ACCELERATE_GRADIENT_ACCUMULATION_STEPS={accumulation} has no effect: each step is divided by "
-            "engine.micro_batch_tokens, which does not change its gradient"
-        )
-    if policy.accelerator.num_processes == 1 and started_alone():
-        yield (
-            "warning    accelerate launch was asked for several processes, and started this one alone, as it does on "
-            "CPUs; start them with: torchrun --nproc_per_node N -m -- grpo_env train ..."
-        )
-
-
-def started_alone() -> bool:
-    """Whether ``accelerate launch --num_processes N`` started this process, for N > 1, and no other.
-
-    Its launcher for CPUs then sets the address of the first process, but neither rank nor number.
-    """
-    names = os.environ.keys()
-    return {"ACCELERATE_MIXED_PRECISION", "MASTER_ADDR"} <= names and "WORLD_SIZE" not in names

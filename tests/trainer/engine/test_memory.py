@@ -163,7 +163,7 @@ def test_a_run_samples_fewer_rows_after_memory_ran_out(
 
 
 def test_gradient_accumulation_of_accelerate_has_no_effect(
-    make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+    make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """``accelerate launch`` may set it; a step is divided by engine.micro_batch_tokens alone."""
     norms, settings = [], {"steps": 1, "eval": {"every": 0, "samples": 0, "examples": 1}}
@@ -172,6 +172,4 @@ def test_gradient_accumulation_of_accelerate_has_no_effect(
         run = train(make_task(**settings), run_dir=tmp_path / value).run_dir
         rows = map(json.loads, (run / "metrics.jsonl").read_text().splitlines())
         norms += [row["grad_norm"] for row in rows if row["kind"] == "train"]
-        ignored = "ACCELERATE_GRADIENT_ACCUMULATION_STEPS=4 has no effect" in capsys.readouterr().err
-        assert ignored == (value == "4")
     assert norms[0] == norms[1] > 0
