@@ -107,11 +107,6 @@ class Policy:
         return self.max_positions, f"the {self.max_positions} positions of {self.name}"
 
     @property
-    def checkpoints_activations(self) -> bool:
-        """Whether activations are computed again in the backward pass."""
-        return any(getattr(module, "gradient_checkpointing", False) for module in self.model.modules())
-
-    @property
     def trained(self) -> dict[str, Tensor]:
         """The weights that training changes: all, or an adapter's. Tied weights are listed once."""
         return {name: weight for name, weight in self.model.named_parameters() if weight.requires_grad}

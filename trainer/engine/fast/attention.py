@@ -6,7 +6,7 @@ packed rows too, 1.28 times (one core).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -46,14 +46,6 @@ class SharedPrompts:
     def select(self, rows: Tensor) -> None:
         """Keep only some of the rows."""
         self._assign_rows(self._prompt_of[rows])
-
-    def copies(self, layer: int) -> Iterator[Tensor]:
-        """Keys, then values (R, KV heads, Lp, size) of each row's prompt, moved to the left; the rest is arbitrary."""
-        width = self._mask.shape[1]
-        columns = torch.arange(width, device=self._mask.device) + width - self._mask.sum(1, keepdim=True)
-        columns = columns.clamp(max=width - 1)[self._prompt_of]
-        for states in self.layers[layer]:
-            yield states[self._prompt_of[:, None], :, columns].transpose(1, 2)
 
     def scores(self, queries: Tensor, layer: int, hide_padding: bool) -> Tensor:
         """(R, heads, n, Lp) products of each row's queries (R, heads, n, size) with the keys of its prompt."""
