@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from accelerate import Accelerator
 from accelerate.utils import gather_object
@@ -99,11 +100,15 @@ def sample_from(
             if plays in everywhere:  # all processes sample if one of them does
                 numbers = [number for number, start in enumerate(mine) if _plays(start) == plays]
                 part = [mine[number] for number in numbers]
-                sample_part(policy, part, count, sampling, lambda index, rows, n=numbers: sampled.add(n[index], rows))
+                sample_part(policy, part, count, sampling, partial(_add, sampled, numbers))
     except BaseException:
         sampled.scorer.stop()
         raise
     return sampled
+
+
+def _add(sampled: SampledGroups, numbers: Sequence[int], index: int, rollouts: Sequence[Rollout]) -> None:
+    sampled.add(numbers[index], rollouts)
 
 
 def _sample_texts(

@@ -211,7 +211,8 @@ class VllmServers(RolloutEngine):
                     raise RunError(f"sampling.url={server.url}: it has other weights ({label}); was it started anew?")
             futures = {pool.submit(server.complete, policy, request, n): n for n, server in enumerate(server_of)}
             for future in as_completed(futures):
-                report_group(request, futures[future], *future.result(), on_group)
+                tokens, logps = future.result()
+                report_group(request, futures[future], tokens, logps, on_group)
         except BaseException:
             self.close()  # or the threads would wait for their answers
             raise
