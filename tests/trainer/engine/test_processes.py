@@ -30,13 +30,13 @@ pytestmark = pytest.mark.slow
 # two mini-batches, groups that are replaced. One example is held out, so one of two processes has none.
 SCRIPT = """
 import os, shutil, signal
+from unittest.mock import patch
 import torch
 from grpo_env import load_task, train
 from grpo_env.trainer.loop import resume
 from grpo_env.trainer.run import checkpoint
 from grpo_env.trainer.run.recorder import Recorder
 torch.set_num_threads(1)
-checkpoint.KEPT = 3
 def run(folder, **changes):
     task = load_task("arithmetic", {"dataset.limit": {"train": 100, "eval": 10}})
     settings = dict(steps=3, prompts_per_step=4, group_size=4, supervision="both", kl={"coef": 0.1},
@@ -44,7 +44,8 @@ def run(folder, **changes):
                     optimizer={"updates_per_step": 2, "mini_batches": 2},
                     dynamic_sampling={"part": "accuracy"},
                     engine={"micro_batch_tokens": 300, "device": "cpu"})
-    train(task, run_dir=folder, **{**settings, **changes})
+    with patch.object(checkpoint, "KEPT", 3):
+        train(task, run_dir=folder, **{**settings, **changes})
 def die_at(last):
     save = Recorder.save_if_due
     def save_or_die(self, step):
