@@ -88,13 +88,10 @@ def run_eval(
     config = sampling_config(task, "eval", known_settings, model, settings).model_copy(update=sizes)
     if out is not None:
         check_new(out, overwrite=overwrite)
-
-    def report(line: str) -> None:
-        console.print(line, markup=False, style="yellow", soft_wrap=True)
-
+    report = partial(console.print, markup=False, style="yellow", soft_wrap=True)
     examples = task_examples(task, "eval", limit, report)
     scoring_process.start()
-    overlong, processes, writes = None, 1, out is not None
+    overlong, processes, writes = list[str](), 1, out is not None
     if served is not None:
         served.print_to(console)
         rollouts = partial(evaluate_served, served, make_prompts(task, examples), config)
@@ -103,7 +100,7 @@ def run_eval(
         print_policy(policy, console)
         check_tags(policy, task)
         check_conversation(policy, task)
-        examples, overlong = fitting_examples(policy, task, "eval", examples, config.sampling)
+        examples = fitting_examples(policy, task, "eval", examples, config.sampling, overlong.append)
         processes, writes = policy.accelerator.num_processes, writes and policy.accelerator.is_main_process
         rollouts = partial(evaluate, policy, make_prompts(task, examples), config)
     with progress("eval", len(examples) * (1 + samples) // processes, console) as advance, pool.ended_after():
@@ -123,7 +120,7 @@ def run_eval(
         "greedy_interval": accuracy_interval(greedy),
         "sampled": with_nulls(summarize(sampled)),
         **_pass_at(sampled, samples, config.seed),
-        **({"overlong_prompts": overlong} if overlong else {}),
+        **({"overlong_prompts": overlong[0]} if overlong else {}),
     }
 
 

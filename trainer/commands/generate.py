@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -119,9 +120,8 @@ def generate(
     request = request or Request()
     served = None if endpoint is None else ServedModel.of(endpoint, model, task)
     config = sampling_config(task, "generate", SETTINGS if served is None else SERVED_SETTINGS, model, settings)
-    examples = task.examples(
-        request.split, request.limit, lambda line: console.print(line, markup=False, style="yellow")
-    )
+    report = partial(console.print, markup=False, style="yellow", soft_wrap=True)
+    examples = task.examples(request.split, request.limit, report)
     _check_gold_answers(task, examples)
     identity = _identity(task, config, request, examples, served)
     output = ResumableOutput(out, identity, restart=restart, overwrite=overwrite)
@@ -130,7 +130,7 @@ def generate(
             sampler.print_to(console)
         else:
             check_tags(sampler, task)
-            examples = _fitting(sampler, task, config, request, examples, console)
+            examples = fitting_examples(sampler, task, request.split, examples, config.sampling, report)
         console.print(
             f"task       {task.name}: {counted(len(examples), 'example')} of the {request.split} split, "
             f"{request.copies} completions each"
@@ -147,16 +147,6 @@ def generate(
         output.finish()
     _print_summary(output.summary, before, time.perf_counter() - start, config, console)
     return output.summary
-
-
-def _fitting(
-    policy: Policy, task: Task, config: TrainConfig, request: Request, examples: list[Example], console: Console
-) -> list[Example]:
-    """The examples whose prompts are not too long."""
-    fitting, overlong = fitting_examples(policy, task, request.split, examples, config.sampling)
-    if overlong is not None:
-        console.print(overlong, markup=False, style="yellow", soft_wrap=True)
-    return fitting
 
 
 def _sample_rest(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from grpo_env.core import Example
 from grpo_env.errors import UsageError
@@ -14,9 +14,14 @@ from ..engine.policy import Policy
 
 
 def fitting_examples(
-    policy: Policy, task: Task, split: AnySplit, examples: Sequence[Example], config: SamplingConfig
-) -> tuple[list[Example], str | None]:
-    """The examples whose prompts are not too long, and a message about the others, if there are any.
+    policy: Policy,
+    task: Task,
+    split: AnySplit,
+    examples: Sequence[Example],
+    config: SamplingConfig,
+    report: Callable[[str], None],
+) -> list[Example]:
+    """The examples whose prompts are not too long; ``report`` is called with a line about the others, if there are any.
 
     Too long is more than ``max_prompt_tokens``, or more than the positions of the model or the engine less
     ``max_new_tokens``. Raises ``UsageError``, with their number, under ``overlong_prompts: error`` or if no prompt is
@@ -24,11 +29,11 @@ def fitting_examples(
     """
     limit, reason = _limit(policy, config)
     if limit is None:
-        return list(examples), None
+        return list(examples)
     lengths = policy.prompt_lengths(examples, task.format)
     overlong = {index: length for index, length in enumerate(lengths) if length > limit}
     if not overlong:
-        return list(examples), None
+        return list(examples)
     fitting = [example for index, example in enumerate(examples) if index not in overlong]
     count = f"{len(overlong)} of {len(examples)}" if fitting else "all"
     longest = max(overlong, key=overlong.__getitem__)
@@ -40,7 +45,8 @@ def fitting_examples(
         raise UsageError(f"{problem}. Lower sampling.max_new_tokens, or shorten the prompt")
     if config.overlong_prompts == "error":
         raise UsageError(f"{problem}. Leave them out with sampling.overlong_prompts=drop, or shorten the prompt")
-    return fitting, f"{problem}: left out"
+    report(f"{problem}: left out")
+    return fitting
 
 
 def _limit(policy: Policy, config: SamplingConfig) -> tuple[int | None, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -74,7 +74,8 @@ class Run:
             for line in template_warnings(policy, mixture.tasks, [sampler.examples[0] for sampler in samplers]):
                 report(line)
             for sampler in samplers:
-                sampler.examples = _fitting(policy, sampler.task, "train", sampler.examples, config, report)
+                some, task = sampler.examples, sampler.task
+                sampler.examples = fitting_examples(policy, task, "train", some, config.sampling, report)
             config = config.in_steps(sum(len(sampler.examples) for sampler in samplers), console.print)
             console.steps = config.steps
             pairs = zip(mixture.tasks, held_out, strict=True)
@@ -84,7 +85,7 @@ class Run:
                 policy,
                 optimizer,
                 samplers,
-                [_fitting(policy, task, "eval", examples, config, report) for task, examples in pairs],
+                [fitting_examples(policy, task, "eval", some, config.sampling, report) for task, some in pairs],
                 make_reference(policy, config.kl),
                 None if len(mixture.tasks) > 1 else learned_part(mixture.tasks[0], config.reward_model),
                 # On purpose while vLLM in this process holds its memory: torch keeps what an update took, and vLLM must
@@ -145,18 +146,3 @@ class Progress:
 
 def _fingerprint(examples: Sequence[Example]) -> str:
     return fingerprint(example.info for example in examples)
-
-
-def _fitting(
-    policy: Policy,
-    task: Task,
-    split: Split,
-    examples: Sequence[Example],
-    config: TrainConfig,
-    report: Callable[[str], None],
-) -> list[Example]:
-    """The examples whose prompts are not too long. Raises ``UsageError``."""
-    remaining, message = fitting_examples(policy, task, split, examples, config.sampling)
-    if message is not None:
-        report(message)
-    return remaining

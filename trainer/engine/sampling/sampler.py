@@ -89,7 +89,7 @@ def sample(
             raise UsageError(
                 f"a prompt of {len(prompt)} tokens and sampling.max_new_tokens={request.limit(number)} exceed {whose}"
             )
-    ends, was_training = set(policy.end_ids), policy.model.training
+    ends = set(policy.end_ids)
     groups: dict[int, list[Rollout]] = {}
 
     def on_group_tokens(number: int, rows: list[list[int]], logps: list[list[float]]) -> None:
@@ -101,14 +101,7 @@ def sample(
         on_group(number, groups[number])
 
     engine: RolloutEngine = policy.rollout_engine or OwnEngine()
-    if not engine.uses_policy_model:  # its mode may matter to an update going on
-        engine.generate(policy, request, on_group_tokens)
-    else:
-        policy.model.eval()
-        try:
-            engine.generate(policy, request, on_group_tokens)
-        finally:
-            policy.model.train(was_training)
+    engine.generate(policy, request, on_group_tokens)
     return [rollout for number in range(len(prompts)) for rollout in groups[number]]
 
 

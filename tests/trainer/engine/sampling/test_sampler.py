@@ -152,13 +152,6 @@ def test_a_model_whose_output_is_not_finite(policy: Policy, poison: float) -> No
         sample(policy, PROMPTS, 2, max_new_tokens=4, temperature=1.0)
 
 
-def test_training_mode_is_restored(policy: Policy) -> None:
-    for mode in (True, False):
-        policy.model.train(mode)
-        sample(policy, PROMPTS, 1, max_new_tokens=1, temperature=0)
-        assert policy.model.training is mode
-
-
 def test_too_long_for_the_model(policy: Policy) -> None:
     with pytest.raises(UsageError, match="exceed the 128 positions"):
         sample(policy, [[40] * 100], 1, max_new_tokens=29, temperature=0)
