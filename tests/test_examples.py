@@ -11,10 +11,7 @@ from pathlib import Path
 
 import pyarrow.parquet
 import pytest
-import yaml
 from torch.distributed.run import get_args_parser
-
-from grpo_env.taskfile.task import load_task
 
 from . import forked
 
@@ -97,9 +94,3 @@ def test_the_naive_reward_has_exploits_and_the_fixed_one_has_none(tmp_path):
             *("--verifiers", EXAMPLES / "naive_reward.py"),
             cwd=tmp_path,
         )
-
-
-def test_the_task_of_step_labels_loads(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # where there is a folder called runs, runs/prm is no hub id
-    assert load_task(EXAMPLES / "step_labels.yaml").metric == "labels"
-    assert yaml.safe_load((EXAMPLES / "own_data.yaml").read_text())["version"] == 1

@@ -1,4 +1,4 @@
-"""The process supervision study and the process reward model example: their problems, statistics and data."""
+"""The process supervision study: its problems, statistics and data; and the data of a process reward model."""
 
 from __future__ import annotations
 
@@ -12,19 +12,15 @@ from types import ModuleType
 
 import pytest
 from rich.console import Console
-from transformers import AutoTokenizer
 
 from grpo_env import load_task, registry
-from grpo_env.core import Completion, Example, Format, Message
+from grpo_env.core import Completion, Example, Format
 from grpo_env.docgen.cases import failed_cases
 from grpo_env.scoring import score_files
 from grpo_env.taskfile.task import make_task
 from grpo_env.tasks.arithmetic import problems
 from grpo_env.trainer.config import TrainConfig
-from grpo_env.trainer.engine.bundled import BUNDLED
 from grpo_env.trainer.reward_models.learned import learned_part
-from grpo_env.verifiers.models import ProcessRewardModel
-from grpo_env.verifiers.pretrained import Pretrained
 
 ROOT = Path(__file__).parent.parent
 STUDY = ROOT / "benchmarks/process_supervision"
@@ -174,9 +170,8 @@ def test_the_table_of_till_has_paired_differences(monkeypatch: pytest.MonkeyPatc
     assert rows["both - outcome"]["looked up, last 10 steps"] == "+0.200 ± 0.000"
 
 
-def test_a_row_of_prm800k_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_row_of_prm800k_is_scored_with_its_ratings(tmp_path: Path) -> None:
     """The fields are those of the data set's README; the texts are made up."""
-    example = script(ROOT / "examples/process_reward_model.py", monkeypatch)
     file = tmp_path / "phase2_train.jsonl"
 
     def step(*rated: tuple[str, int], chosen: int | None = 0, human: object = None) -> dict[str, object]:
@@ -196,10 +191,6 @@ def test_a_row_of_prm800k_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         step(("never reached", 1)),
     )
     file.write_text("".join(json.dumps(line) + "\n" for line in (rated, row())))
-    (read,) = example.solutions(file)
-    assert read["steps"] == ["think", "mine", "2\n# Answer\n2", "wrong"]
-    assert read["labels"] == [0.0, 1.0, 1.0, -1.0]
-    # The task scores the same file with its ratings.
     spec = {
         "accuracy": {},
         "labels": {"use": "labelled_steps", "column": "labels", "segments": "paragraph", "weight": 0},
@@ -222,22 +213,4 @@ def test_a_row_of_prm800k_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     (scored,) = map(json.loads, (tmp_path / "scores.jsonl").read_text().splitlines())
     assert scored["text"] == "think\n\nmine\n\n2\n# Answer\n2\n\nwrong"
     assert scored["parts"]["accuracy"]["gold"] == "2"
-    assert [part["value"] for part in scored["parts"]["labels"]["steps"]] == read["labels"]
-
-
-def test_the_model_learns_from_the_tokens_that_the_verifier_reads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Same ids as ``process_reward_model`` makes, and labels at the same positions."""
-    example = script(ROOT / "examples/process_reward_model.py", monkeypatch)
-    tokenizer = AutoTokenizer.from_pretrained(BUNDLED)
-    info = {"question": "Ana has 2 pens and wins 3. How many now?", "equations": ["2+3=5"]}
-    problem = Example("x", (Message("user", info["question"]),), "5", info)
-    row = example.label(problem, "<think>\n2+3=5\n2+3=6\n<answer>\n5\n</answer>")
-    assert row["labels"] == [1.0, 0.0, 0.0, 0.0, 0.0]
-    ids, labels = example.encoded(tokenizer, row)
-    loaded = Pretrained("x", "token", None, tokenizer, None, 0)  # type: ignore[arg-type]
-    text = Completion("<think>\n" + row["completion"])
-    read = ProcessRewardModel(model="x")._encode(loaded, problem, text)
-    assert ids == read.encoded.ids
-    assert {place: good for place, good in enumerate(labels) if good != example.NO_LABEL} == dict(
-        zip(read.encoded.positions, [1, 0, 0, 0, 0], strict=True)
-    )
+    assert [part["value"] for part in scored["parts"]["labels"]["steps"]] == [0.0, 1.0, 1.0, -1.0]
