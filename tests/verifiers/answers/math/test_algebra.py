@@ -208,7 +208,7 @@ def test_the_exact_path_starts_no_worker_and_imports_no_sympy() -> None:
         "import sys\n"
         "from grpo_env.core import Completion, Example\n"
         "from grpo_env.verifiers.accuracy import Accuracy\n"
-        "from grpo_env.verifiers import compose, format, process, reasoning, tags\n"
+        "from grpo_env.verifiers import compose, equation_steps, format, reasoning, tag_count\n"
         "from grpo_env.verifiers.answers.math.algebra import ALGEBRA\n"
         r"pairs = [(r'\frac12', '0.5'), ('(x+1)^2', 'x^2+2x+1'), (r'2\sqrt3', r'\frac6{\sqrt3}')]" + "\n"
         r"for gold, answer in [*pairs, ('x<2', r'(-\infty,2)'), ('50', '10+John')]:" + "\n"
