@@ -317,7 +317,7 @@ class Score:
             yield from part._lines(indent + 1)
 
 
-LEFT_OUT = Score(None, "not_applicable", explanation="not for this row")
+LEFT_OUT = Score(None, "not_applicable", explanation="left out: this row does not ask for it")
 """The score of a part where it does not apply."""
 
 
@@ -333,7 +333,8 @@ class Verdict(Protocol):
 
 def is_left_out(score: Verdict) -> bool:
     """Whether a part was left out because a row says so."""
-    return score.status == LEFT_OUT.status and score.explanation == LEFT_OUT.explanation
+    former = "not for this row"  # in score files of 0.1.0
+    return score.status == LEFT_OUT.status and score.explanation in (LEFT_OUT.explanation, former)
 
 
 class Group(NamedTuple):

@@ -126,8 +126,9 @@ class Accuracy(Verifier):
             if not final.answers:
                 status, why = "no_answer", final.reason
             else:
-                verdict = Verdict(False, "denied") if final.denied else self._verdict(golds, final)
-                value, rule, why = float(verdict.correct), verdict.rule, f"{final.source}: {verdict.reason}"
+                verdict = Verdict(False, "the text denies it") if final.denied else self._verdict(golds, final)
+                value, rule = float(verdict.correct), verdict.rule
+                why = final.told(verdict.reason, verdict.correct)
         except UndecidedError as error:
             value, status, why = None, "bad_gold", str(error)
         except (OverLimitError, DeadlineError, UnreadableError) as error:

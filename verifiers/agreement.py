@@ -110,7 +110,7 @@ class Majority(GroupVerifier):
         if not final.answers:
             return replace(score, status="no_answer", explanation=final.reason), None
         if final.denied:
-            return replace(score, explanation="the answer is denied"), None
+            return replace(score, explanation="the text denies the answer"), None
         several = replace(score, explanation=f"{len(final.answers)} different answers")
         if len(final.answers) > MAX_ANSWERS:
             return several, None

@@ -73,10 +73,11 @@ class Choice(Verifier):
         letters = frozenset[str]().union(*(options.letters for options in named))
         score = Score(0.0, answer=", ".join(sorted(letters)) or shown(final.answers), gold=gold)
         if not letters:
-            reason = final.reason or f"the answer is not one of {', '.join(self.letters)}"
-            return replace(score, status="no_answer", explanation=reason)
+            other = f"the answer is not one of {', '.join(self.letters)}"
+            why = final.told(other) if final.answers else final.reason
+            return replace(score, status="no_answer", explanation=why)
         if final.denied:
-            return replace(score, explanation="the answer is denied")
+            return replace(score, explanation="the text denies the answer")
         if len(letters) > 1:
             return replace(score, explanation=f"{len(letters)} different letters")
         if any(options.more or not options.letters for options in named):
@@ -141,7 +142,7 @@ class IntegerAnswer(Verifier):
             return replace(score, explanation=f"{len(final.answers)} different answers")
         kind = "a number" if self.decimals else "an integer"
         if final.denied or not self._is_number(final.answers[0]):
-            return replace(score, explanation=f"{final.source}: not {kind}")
+            return replace(score, explanation=final.told(f"not {kind}"))
         return replace(score, value=1.0, explanation=f"{final.source}: {kind}")
 
     def _is_number(self, answer: str) -> bool:

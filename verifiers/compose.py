@@ -302,7 +302,7 @@ def _not_asked(first: Score) -> Score:
     reason = (
         "has no score" if not first.scored else "accepts nothing in the group" if _is_wrong(first) else "accepts it"
     )
-    return Score(None, "not_applicable", explanation=f"not asked: {first.name} {reason}")
+    return Score(None, "not_applicable", explanation=f"not asked, because {first.name} {reason}")
 
 
 def _refuse_gates(composite: str, parts: Sequence[Part]) -> None:
@@ -314,7 +314,7 @@ def _refuse_gates(composite: str, parts: Sequence[Part]) -> None:
 
 
 def _decided(decider: str) -> Score:
-    return Score(None, "not_applicable", explanation=f"not run: {decider} decided")
+    return Score(None, "not_applicable", explanation=f"not asked, because {decider} decided")
 
 
 def _named_steps(score: Score, weight: float = 1.0) -> list[StepScore]:

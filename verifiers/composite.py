@@ -374,8 +374,8 @@ def _is_open(gate: Score) -> bool:
 
 def _closed(gate: Score) -> Score:
     if gate.scored:
-        return Score(0.0, explanation=f"the gate {gate.name} is closed")
-    return Score(None, "not_applicable", explanation=f"the gate {gate.name} is unscored")
+        return Score(0.0, explanation=f"not counted, because {gate.name} is {gate.value:g}")
+    return Score(None, "not_applicable", explanation=f"not scored, because {gate.name} has no score")
 
 
 def _timed(score: Score) -> Score:

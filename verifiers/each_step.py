@@ -9,6 +9,7 @@ from typing import ClassVar, NamedTuple
 
 from grpo_env.core import BatchVerifier, Case, Completion, Example, Group, Score, Status, StepScore, Verifier
 from grpo_env.errors import UsageError
+from grpo_env.plural import counted
 from grpo_env.registry import verifier
 
 from .composite import Unweighted, composite_score, unscored_composite
@@ -127,5 +128,5 @@ class EachStep(Segmented, Unweighted):
             for (first, last), score in zip(cut.spans, scores, strict=True)
         )
         value = fsum(step.value for step in steps) / len(steps)
-        mean = Score(value, explanation=f"mean of {len(steps)} steps", steps=steps)
+        mean = Score(value, explanation=f"mean of {counted(len(steps), 'step')}", steps=steps)
         return composite_score(value, (part.label(mean),), mean.explanation, steps)

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Literal
 
 from grpo_env.core import Completion, Example, Score, StepScore, Turn
+from grpo_env.plural import counted
 
 TOO_LARGE = " (the state is too large to be recorded, and counts as 0)"
 
@@ -68,7 +69,9 @@ def _last_state(scores: Sequence[Score], completion: Completion) -> Score:
     states += [turn.state for turn in completion.turns]
     values = [0.0 if state is None else score.value or 0.0 for state, score in zip(states, scores, strict=True)]
     gains = [after - before for before, after in pairwise(values)]
-    why = f"from {values[0]:g} to {values[-1]:g} over {len(gains)} turns" + (TOO_LARGE if states[-1] is None else "")
+    why = f"from {values[0]:g} to {values[-1]:g} over {counted(len(gains), 'turn')}" + (
+        TOO_LARGE if states[-1] is None else ""
+    )
     told = [
         f"the state: {before:g} -> {after:g}" + (TOO_LARGE if state is None else "")
         for (before, after), state in zip(pairwise(values), states[1:], strict=True)
@@ -86,7 +89,7 @@ def _mean_of_turns(scores: Sequence[Score], completion: Completion, whole: bool)
         if not judged:
             return replace(scores[-1], seconds=seconds)
         steps, values = tuple(judged), [step.value for step in judged]
-    why = f"mean of {len(values)} turns"
+    why = f"mean of {counted(len(values), 'turn')}"
     return Score(sum(values) / len(values), explanation=why, steps=steps, seconds=seconds)
 
 

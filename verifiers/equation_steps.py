@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 from grpo_env.core import LEFT_OUT, Case, Completion, Example, Format, Score, StepScore, Verifier
 from grpo_env.errors import UsageError
 from grpo_env.lazy_regex import lazy_compile
+from grpo_env.plural import counted
 from grpo_env.registry import verifier
 
 from .arithmetic import Equation, equations
@@ -163,7 +164,7 @@ class LabelledSteps(Segmented, Verifier):
             for (first, last), label in zip(segments, labels, strict=True)
         ]
         mean = sum(labels) / len(labels)
-        return Score(mean, explanation=f"mean of {len(labels)} labels", steps=tuple(steps))
+        return Score(mean, explanation=f"mean of {counted(len(labels), 'label')}", steps=tuple(steps))
 
     def problem(self, example: Example) -> str | None:
         labels = example.info.get(self.column)

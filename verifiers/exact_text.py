@@ -78,7 +78,7 @@ class ExactText(Verifier):
         if not final.answers:
             return replace(score, status="no_answer", explanation=final.reason)
         if final.denied:
-            return replace(score, explanation=f"{final.source}: denied")
+            return replace(score, explanation=final.told("the text denies it"))
         if sum(map(len, final.answers)) > MAX_LENGTH:
             return replace(score, status="over_limit", explanation=f"an answer of more than {MAX_LENGTH:,} characters")
         accepted = {self._comparable(gold) for gold in golds}
@@ -86,7 +86,7 @@ class ExactText(Verifier):
             any(self._comparable(text) in accepted for text in spellings(final, answer)) for answer in final.answers
         ]
         why = "the same text" if all(same) else "several different answers" if any(same) else "a different text"
-        return replace(score, value=float(all(same)), explanation=f"{final.source}: {why}")
+        return replace(score, value=float(all(same)), explanation=final.told(why, all(same)))
 
     def problem(self, example: Example) -> str | None:
         return self._golds(example.answer)[1] or None

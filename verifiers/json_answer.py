@@ -85,7 +85,7 @@ class JsonAnswer(Verifier):
         if not final.answers:
             return replace(score, status="no_answer", explanation=final.reason)
         if final.denied:
-            return replace(score, explanation=f"{final.source}: denied")
+            return replace(score, explanation=f"{final.source}: the text denies it")
         blocks = [block for answer in final.answers for block in _blocks(answer)]
         if len(blocks) > MAX_BLOCKS or sum(map(len, blocks)) > MAX_LENGTH:
             return replace(score, status="over_limit", explanation=f"more than {MAX_LENGTH:,} characters of JSON")

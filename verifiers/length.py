@@ -74,7 +74,7 @@ class Overlong(Verifier):
         if tokens > self.max_tokens:
             return Score(-1.0, explanation=f"{tokens} tokens are more than {self.max_tokens}")
         if tokens > free:
-            return Score((free - tokens) / buffer, explanation=f"{tokens} tokens: {tokens - free} into the buffer")
+            return Score((free - tokens) / buffer, explanation=f"{tokens} tokens; above {free} they cost")
         return Score(0.0, explanation=f"{tokens} tokens")
 
 
@@ -225,7 +225,7 @@ def _ranked(scores: tuple[Score, ...], completion: Completion, shortest: int, lo
         return outcome
     correct, tokens = outcome
     rank = 0.5 - (tokens - shortest) / (longest - shortest) if longest > shortest else 0.0
-    why = f"{'correct' if correct else 'wrong'} with {tokens} tokens of {shortest} to {longest}"
+    why = f"{'correct' if correct else 'wrong'} with {tokens} tokens; the group has {shortest} to {longest}"
     return composite_score(rank if correct else min(0.0, rank), scores, why)
 
 

@@ -264,10 +264,10 @@ class LLMJudge(Judge, BatchVerifier):
         """The final answer, or the score of a completion without one."""
         final = final_answer(self.format, completion)
         if final.denied:
-            return Score(0.0, gold=example.answer, explanation="the answer is denied")
+            return Score(0.0, gold=example.answer, explanation="the text denies the answer")
         text = ", ".join(final.answers)
         if is_unreadable(text):
-            why = final.reason or "the answer is nothing but punctuation"
+            why = "the answer is nothing but punctuation" if final.answers else final.reason
             return Score(0.0, "no_answer", gold=example.answer, explanation=why)
         return text
 

@@ -12,6 +12,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 from grpo_env.core import BatchVerifier, Completion, Example, Format, Message, Score, StepScore
 from grpo_env.errors import UsageError
+from grpo_env.plural import counted
 from grpo_env.registry import verifier
 
 from .blocks import Where, is_blank, passage, whole_turn
@@ -297,7 +298,7 @@ class ProcessRewardModel(Segmented, ModelVerifier):
             for (first, last), value in zip(model_input.steps, values, strict=True)
         )
         value = _REDUCE[self.reduce](values)
-        return Score(value, explanation=f"{self.reduce} of {len(values)} steps", steps=steps)
+        return Score(value, explanation=f"{self.reduce} of {counted(len(values), 'step')}", steps=steps)
 
     def _too_long(self, why: str) -> Score:
         return Score(0.0, "over_limit", explanation=why)

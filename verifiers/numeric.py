@@ -108,13 +108,13 @@ class Numeric(Verifier):
         if not final.answers:
             return replace(score, status="no_answer", explanation=final.reason)
         if final.denied:
-            return replace(score, explanation=f"{final.source}: denied")
+            return replace(score, explanation=final.told("the text denies it"))
         try:
             faults, rules = zip(*(self._fault(gold, answer, final) for answer in final.answers), strict=True)
         except OverLimitError as error:
             return replace(score, status="over_limit", explanation=f"{final.source}: {error}")
         if fault := next(filter(None, faults), None):
-            return replace(score, explanation=f"{final.source}: {fault if len(faults) == 1 else SEVERAL}")
+            return replace(score, explanation=final.told(fault if len(faults) == 1 else SEVERAL))
         return replace(score, value=1.0, explanation=f"{final.source}: close enough", rule=rules[-1])
 
     def problem(self, example: Example) -> str | None:

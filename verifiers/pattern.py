@@ -66,7 +66,7 @@ class Pattern(Verifier):
         if not final.answers:
             return replace(score, status="no_answer", explanation=final.reason)
         if final.denied:
-            return replace(score, explanation=f"{final.source}: denied")
+            return replace(score, explanation=final.told("the text denies it"))
         if sum(map(len, final.answers)) > MAX_LENGTH:
             return replace(score, status="over_limit", explanation=f"an answer of more than {MAX_LENGTH:,} characters")
         matches = all(
@@ -74,7 +74,7 @@ class Pattern(Verifier):
             for answer in final.answers
         )
         why = "matches" if matches else "does not match"
-        return replace(score, value=float(matches), explanation=f"{final.source}: {why} the pattern")
+        return replace(score, value=float(matches), explanation=final.told(f"{why} the pattern", matches))
 
     def problem(self, example: Example) -> str | None:
         if self.pattern is not None:

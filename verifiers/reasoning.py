@@ -11,6 +11,7 @@ from typing import ClassVar
 from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
 from grpo_env.errors import UsageError
 from grpo_env.lazy_regex import lazy_compile
+from grpo_env.plural import counted
 from grpo_env.registry import verifier
 
 from .blocks import Block, first_block, reasoning_span, whole_turn
@@ -34,6 +35,7 @@ _TRANSITION = lazy_compile(
     r"[，,、：:]?\s{0,9}",  # noqa: RUF001
     re.IGNORECASE,
 )
+_LED = 'led by a word such as "then"'
 
 
 @verifier("reasoning_steps")
@@ -71,7 +73,7 @@ class ReasoningSteps(Verifier):
     def __call__(self, example: Example, completion: Completion) -> Score:
         text = whole_turn(self.format, completion)[0]
         start, end = reasoning_span(text, self.format) or (0, len(text))
-        steps: dict[str, set[str]] = {"numbered": set(), "bulleted": set(), "transitions": set()}
+        steps: dict[str, set[str]] = {"numbered": set(), "bulleted": set(), _LED: set()}
         heading: str | None = None  # the kind of the line before, if its content is still to come
         for first, last in spans(text, start, end, "line"):
             line = text[first:last]
@@ -81,10 +83,11 @@ class ReasoningSteps(Verifier):
             heading = kind if kind and not body and kind != "bulleted" else None
             if kind and _has_content(body):
                 steps[kind].add(_folded(body))
-            steps["transitions"] |= transitions
+            steps[_LED] |= transitions
         count = len(set().union(*steps.values()))
-        kinds = ", ".join(f"{len(bodies)} {kind}" for kind, bodies in steps.items())
-        return Score(min(1.0, count / self.target), explanation=f"{count} steps: {kinds}")
+        kinds = ", ".join(f"{len(bodies)} {kind}" for kind, bodies in steps.items() if bodies)
+        why = f"{counted(count, 'step')}: {kinds}" if count else f"no step: no line or sentence is {', '.join(steps)}"
+        return Score(min(1.0, count / self.target), explanation=why)
 
 
 @verifier("reasoning_length")
@@ -138,7 +141,7 @@ def _kind(line: str) -> tuple[str | None, str]:
         if match:
             return kind, line[match.end() :].strip()
     is_bare = _TRANSITION.fullmatch(f"{line.strip('*_ ')} ")
-    return ("transitions", "") if is_bare else (None, line)
+    return (_LED, "") if is_bare else (None, line)
 
 
 def _transitions(line: str) -> set[str]:

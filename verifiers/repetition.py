@@ -75,7 +75,9 @@ class Repetition(Verifier):
             different = len({units[first : first + self.n] for first in range(total)})
         else:
             different = len(set(zip(*(units[first:] for first in range(self.n)), strict=False)))
-        return Score(different / total - 1, explanation=f"{different} different {self.n}-grams of {total}")
+        return Score(
+            different / total - 1, explanation=f"{different} of {total} runs of {self.n} {self.unit}s are different"
+        )
 
     def _units(self, completion: Completion) -> str | Sequence[object] | None:
         """The units of a completion; ``None`` if it has no token ids, or lacks the block."""

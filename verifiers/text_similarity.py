@@ -82,7 +82,7 @@ class TextSimilarity(Verifier):
         if not final.answers:
             return replace(score, status="no_answer", explanation=final.reason)
         if final.denied or len(final.answers) > 1:
-            why = "denied" if final.denied else "several different answers"
+            why = "the text denies it" if final.denied else "several different answers"
             return replace(score, explanation=f"{final.source}: {why}")
         text = final.answers[0]
         if len(text) > MAX_LENGTH or any(self._cells(text, gold) > MAX_CELLS for gold in golds):

@@ -19,6 +19,7 @@ from grpo_env.core import (
     Verifier,
 )
 from grpo_env.errors import UsageError
+from grpo_env.plural import counted
 from grpo_env.registry import verifier
 
 _NO_REWARD = "there is no reward of get_reward: the episode has not ended, or the environment has no such method"
@@ -102,7 +103,7 @@ class Turns(Verifier):
     def __call__(self, example: Example, completion: Completion) -> Score:
         count = len(completion.turns) or 1
         value = (self.most - count) / (self.most - self.free)
-        return Score(min(1.0, max(0.0, value)), explanation=f"{count} turns")
+        return Score(min(1.0, max(0.0, value)), explanation=counted(count, "turn"))
 
 
 @verifier("environment_reward")
@@ -129,4 +130,4 @@ class EnvironmentReward(Verifier):
         if record is None or record.reward is None:
             why = "no reward of an environment was recorded" if record is None else _NO_REWARD
             return Score(None, "not_applicable", explanation=why)
-        return Score(record.reward, explanation="get_reward")
+        return Score(record.reward, explanation="what the environment's get_reward returned")

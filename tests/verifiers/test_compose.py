@@ -128,7 +128,7 @@ def test_a_gate_must_be_above_0(gate: float, value: float) -> None:
     ):
         score = total(*parts)
         assert (score.value, score.part("p").status) == (value, "scored")
-        assert ("closed" in score.part("p").explanation) == (value == 0)
+        assert ("not counted" in score.part("p").explanation) == (value == 0)
 
 
 def test_a_closed_gate_does_not_run_its_part() -> None:
@@ -140,11 +140,11 @@ def test_the_parts_of_a_composite_that_is_not_run_have_its_status() -> None:
     """A metric among them is 0 behind a closed gate, as one that is not nested is, and left out with its row."""
     inner = WeightedSum((Part("metric", Fixed(1.0)),))
     closed = total(Part("g", Fixed(0.0)), Part("inner", inner, when="g")).part("metric")
-    assert (closed.value, closed.explanation) == (0.0, "the gate g is closed")
+    assert (closed.value, closed.explanation) == (0.0, "not counted, because g is 0")
     passed = FirstOf((Part("g", Fixed(0.0)), Part("inner", inner)))(EXAMPLE, TEXT).part("metric")
-    assert (passed.value, passed.explanation) == (None, "not run: g decided")
+    assert (passed.value, passed.explanation) == (None, "not asked, because g decided")
     left_out = total(Part("g", Fixed(0.0)), Part("inner", inner, applies=lambda example: False)).part("metric")
-    assert (left_out.value, left_out.explanation) == (None, "not for this row")
+    assert (left_out.value, left_out.explanation) == (None, "left out: this row does not ask for it")
 
 
 def test_a_part_behind_an_unscored_gate_is_unscored() -> None:
@@ -218,7 +218,7 @@ def test_first_of_is_the_first_score(parts: list[float | None], value: float, de
     assert score.explanation == f"p{decider}: fixed"
     assert [part.name for part in score.parts] == [part.name for part in fixed_parts]
     assert {part.status for part in score.parts[decider + 1 :]} <= {"not_applicable"}
-    assert all(part.explanation == f"not run: p{decider} decided" for part in score.parts[decider + 1 :])
+    assert all(part.explanation == f"not asked, because p{decider} decided" for part in score.parts[decider + 1 :])
 
 
 @dataclass(frozen=True)
@@ -343,7 +343,7 @@ def test_appeal_asks_in_one_batch_about_wrong_completions_of_mixed_groups() -> N
     assert rows[0][1].answer == "bb"
     assert [part.name for part in rows[1][0].parts] == ["rule", "judge"]
     reasons = [row[0].parts[1].explanation for row in rows]
-    assert reasons[:2] == ["not asked: rule accepts it", "not asked: rule accepts nothing in the group"]
+    assert reasons[:2] == ["not asked, because rule accepts it", "not asked, because rule accepts nothing in the group"]
 
 
 def test_appeal_in_all_groups() -> None:
@@ -355,7 +355,7 @@ def test_appeal_in_all_groups() -> None:
 def test_appeal_without_a_first_score_is_unscored_and_does_not_make_a_group_mixed() -> None:
     ((first, second),) = appealed(" bb")
     assert (first.status, first.explanation) == ("bad_gold", "rule: empty")
-    assert first.parts[1].explanation == "not asked: rule has no score"
+    assert first.parts[1].explanation == "not asked, because rule has no score"
     assert (second.value, CALLS) == (0.0, [])
 
 

@@ -126,10 +126,10 @@ def test_a_group_verifier_behind_a_gate_sees_only_completions_that_pass() -> Non
     first, second, third = score_groups(verifier, groups(["a", "bbb", "cccc", "dd"], ["e", "f"], ["gggg"]))
     assert [score.value for score in first] == [0, 0, 1, 0]
     assert [score.part("rank").explanation for score in first] == [
-        "the gate gate is closed",
+        "not counted, because gate is 0",
         "bbb,cccc",
         "bbb,cccc",
-        "the gate gate is closed",
+        "not counted, because gate is 0",
     ]
     assert [score.value for score in second] == [0, 0]
     assert [(score.value, score.part("rank").explanation) for score in third] == [(0, "gggg")]

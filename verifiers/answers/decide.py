@@ -68,10 +68,15 @@ def decide(gold: Gold, text: str, final: ExtractedAnswer, rules: Rules) -> Verdi
     except UndecidedError:
         raise
     except UnreadableError as error:
-        verdict, failure = Verdict(False, "different words"), error
+        verdict, failure = Verdict(False, "a different text"), error
     if verdict.correct:
         return Verdict(True, verdict.reason, verdict.rule or RULE_OF[verdict.reason])
-    if verdict.reason in ("not evaluated", "hedged", "denied", "a range") or _is_plain_number(gold, text):
+    if verdict.reason in (
+        "not evaluated",
+        "several answers, or a doubt",
+        "the text denies it",
+        "a range",
+    ) or _is_plain_number(gold, text):
         return verdict
     inner = inner_text(text)
     if inner and (of_inner := decide(gold, inner, final, rules)).correct:
@@ -102,12 +107,12 @@ def _by_kind(gold: Gold, text: str, rules: Rules) -> Verdict:
         return Verdict(same, "the same date" if same else "a different date")
     if gold.kind == "truth":
         same, with_reason = same_truth(gold.text, text, rules.ignore_case)
-        return Verdict(same, "the same text" if same else "different words", "with its reason" if with_reason else "")
+        return Verdict(same, "the same text" if same else "a different text", "with its reason" if with_reason else "")
     if gold.kind == "literal":
         same = same_literal(gold.text, text)
         return Verdict(same, "the same value" if same else "a different value")
     same = same_text(gold.text, text, rules.ignore_case, rules.notation == "flexible")
-    return Verdict(same, "the same text" if same else "different words")
+    return Verdict(same, "the same text" if same else "a different text")
 
 
 def _by_letter(gold: Gold, text: str, rules: Rules) -> Verdict:
@@ -119,11 +124,11 @@ def _by_letter(gold: Gold, text: str, rules: Rules) -> Verdict:
     named = named_options(text, LETTERS if letter.upper() in LETTERS else LETTERS + letter.upper())
     theirs = _OPTION.fullmatch(plain(text))
     if named.more or len(named.letters) > 1 or _CALCULATED.search(text) or _INITIALS.match(text):
-        return Verdict(False, "hedged")
+        return Verdict(False, "several answers, or a doubt")
     if option and theirs and theirs[2] and not same_text(option, theirs[2], rules.ignore_case):
-        return Verdict(False, "different words")
+        return Verdict(False, "a different text")
     same = named.letters == {letter.upper()} and (rules.ignore_case or letter in text)
-    return Verdict(same, "the same choice" if same else "different words")
+    return Verdict(same, "the same choice" if same else "a different text")
 
 
 def _same_date(gold: object, text: str) -> bool:

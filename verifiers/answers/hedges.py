@@ -54,7 +54,11 @@ _OPEN = lazy_compile(
     r"\band (?:more|less|fewer|up|upwards?|above|over|beyond|below|under|counting)\W*\Z", re.IGNORECASE
 )
 _DENIAL = lazy_compile(r"\\(?:ne|not|lnot)(?![a-z])|(?<![A-Za-z])(?:not|never)\b")
-_HEDGING: tuple[tuple[re.Pattern[str], Reason], ...] = ((_DENIAL, "denied"), (_HEDGE, "hedged"), (_RANGE, "a range"))
+_HEDGING: tuple[tuple[re.Pattern[str], Reason], ...] = (
+    (_DENIAL, "the text denies it"),
+    (_HEDGE, "several answers, or a doubt"),
+    (_RANGE, "a range"),
+)
 
 
 def unevaluated(gold: ParsedAnswer, answer: ParsedAnswer) -> bool:

@@ -16,7 +16,7 @@ OPTIONS: dict[str, dict[str, Any]] = {"rel_tol": {"rel_tol": 0.01}, "decimals": 
 
 def test_every_comparison_that_accepts_has_a_name() -> None:
     assert RULE_OF.keys() <= {*get_args(Reason)}
-    assert "denied" not in RULE_OF
+    assert "the text denies it" not in RULE_OF
 
 
 @pytest.mark.parametrize(
@@ -48,16 +48,16 @@ def test_right_answers(gold: str, answer: str, rule: str) -> None:
     ("gold", "completion", "reason"),
     [
         ("4", "<answer>2+2</answer>", "not evaluated"),
-        ("4", "<answer>4 or 5</answer>", "hedged"),
-        ("4", r"\boxed{\ne 4}", "denied"),
+        ("4", "<answer>4 or 5</answer>", "several answers, or a doubt"),
+        ("4", r"\boxed{\ne 4}", "the text denies it"),
         ("4", "<answer>x > 4</answer>", "a range"),
         ("4", "<answer>5</answer>", "a different number"),
         ("4 cm", "<answer>4 m</answer>", "a different unit"),
         ("4 cm", r"It is $\boxed{4}$ meters.", "a different unit"),
-        ("B", "<answer>B or C</answer>", "hedged"),
+        ("B", "<answer>B or C</answer>", "several answers, or a doubt"),
         ("2024-05-01", "<answer>May 2, 2024</answer>", "a different date"),
         ('{"a": 1}', '<answer>{"a": 2}</answer>', "a different value"),
-        ("Paris", "<answer>Lyon</answer>", "different words"),
+        ("Paris", "<answer>Lyon</answer>", "a different text"),
     ],
 )
 def test_wrong_answers(gold: str, completion: str, reason: str) -> None:

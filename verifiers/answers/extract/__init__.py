@@ -67,6 +67,17 @@ IN_TEXT: dict[Source, Callable[[str], ExtractedAnswer | None]] = {
 }
 """The sources that need no tags."""
 
+MARKS: dict[Source, str] = {
+    "answer_tag": "in <{tag}> tags",
+    "boxed": r"in \boxed{{}}",
+    "phrase": 'after "The answer is"',
+    "hashes": "after ####",
+    "json": 'in a field "answer" of JSON',
+    "last_line": "alone on the last line",
+    "last_number": "in digits",
+}
+"""Where an answer of each source stands, for messages, which name the first three of a task's sources."""
+
 _INVISIBLE = lazy_compile("[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 _MARKED = lazy_compile(r"\\(?:boxed|fbox)|####|\{\s?\"|\b(?:the )?(?:final )?answer\b", re.IGNORECASE)
 _JOINS = lazy_compile(
@@ -95,11 +106,21 @@ def final_answer(
     answer = _last_accepted(format, text, sources, accepts) if accepts else None
     answer = answer or _answer(format, text, sources, is_number)
     if answer is None:
-        return ExtractedAnswer((), "none", "no final answer in the text", text=text)
+        is_empty = "there is no text after the reasoning" if completion.text else "the text is empty"
+        places = f"it has to be {_places(format, sources)}" if text.strip() else is_empty
+        return ExtractedAnswer((), "none", f"no answer found: {places}", text=text)
     answers, source, reason, denied, end, unit, _ = answer
     if source == "last_line" and end:
         unit = unit_behind(text, end)
+    elif source == "last_line" and len(sources) > 1:
+        reason = f"all of the last line was compared, since no answer is {_places(format, sources)}"
     return ExtractedAnswer(answers, source, reason, denied, end, unit, text)
+
+
+def _places(format: Format, sources: Sequence[Source]) -> str:
+    """Where sources expect the answer, in words: ``in <answer> tags, in \\boxed{} or after "The answer is"``."""
+    *places, last = [MARKS[source].format(tag=format.answer or "answer") for source in MARKS if source in sources][:3]
+    return f"{', '.join(places)} or {last}" if places else last
 
 
 def _answer(format: Format, text: str, sources: Sequence[Source], is_number: bool) -> ExtractedAnswer | None:

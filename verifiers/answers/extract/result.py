@@ -51,7 +51,7 @@ _UNIT = lazy_compile(
 
 
 class ExtractedAnswer(NamedTuple):
-    """The answers that the deciding source names. If there is no answer: none, and the reason.
+    """The answers that the deciding source names. If there is no answer: none, and the reason; of a last line, why it.
 
     ``end`` is where the last of them ends in the text, and 0 if nothing can follow it. ``unit`` is what stands right
     behind a box or marked text. ``text`` is all of the text that was searched.
@@ -64,6 +64,11 @@ class ExtractedAnswer(NamedTuple):
     end: int = 0
     unit: str = ""
     text: str = ""
+
+    def told(self, why: str, correct: bool = False) -> str:
+        """An explanation: the source and ``why``; of words on the last line that are wrong, also why they were read."""
+        is_words = self.reason and not correct and any(" " in text and not is_value(text) for text in self.answers)
+        return f"{self.source}: {why}" + (f"; {self.reason}" if is_words else "")
 
 
 def extracted(

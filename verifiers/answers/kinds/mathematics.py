@@ -46,7 +46,7 @@ def _in_words(gold: ParsedAnswer, answer: ParsedAnswer) -> Verdict | None:
     """Why an answer is wrong by its words: ``18 more than eggs``, ``A or C`` where both are right."""
     if is_relative(gold.text, answer.text):
         return Verdict(False, "a range")
-    return Verdict(False, "hedged") if is_one_of_choices(gold, answer) else None
+    return Verdict(False, "several answers, or a doubt") if is_one_of_choices(gold, answer) else None
 
 
 def _compared(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:

@@ -133,7 +133,7 @@ def _different_names(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> 
         return _compare(gold, renamed, rules)
     if isinstance(gold.content, Formula | Words) and isinstance(answer.content, Formula | Words):
         return _by_algebra(gold, answer, rules)
-    return Verdict(False, "a different name")
+    return Verdict(False, "the value of another variable")
 
 
 def _is_chain(content: Content) -> TypeGuard[Group]:
@@ -251,13 +251,13 @@ def _words(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
     one, other = gold.content, answer.content
     if isinstance(one, Words) and isinstance(other, Words):
         same = one.text == other.text or (rules.ignore_case and one.text.casefold() == other.text.casefold())
-        return Verdict(same, "the same words" if same else "different words")
+        return Verdict(same, "the same words" if same else "a different text")
     for words, rest in ((one, other), (other, one)):
         if isinstance(words, Words) and len(words.text) == 1 and isinstance(rest, Formula):
             return _by_algebra(gold, answer, rules)  # the letter is a variable
     if isinstance(one, Words):
-        return Verdict(False, "mathematics where words were expected")
-    return Verdict(False, "words where mathematics was expected")
+        return Verdict(False, "a number or formula where words were expected")
+    return Verdict(False, "words where a number or formula was expected")
 
 
 def _by_algebra(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:

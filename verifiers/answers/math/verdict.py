@@ -18,11 +18,12 @@ Reason: TypeAlias = Literal[  # of right answers, then of wrong ones
     "the same text", "the same number", "the same number, one as a percentage", "equal within rel_tol",
     "equal when rounded to decimals", "the same words", "the same choice", "the same elements", "the same date",
     "the same value", "equal by algebra",
-    "a different number", "a different unit", "a different date", "a different value", "different words",
-    "words where mathematics was expected", "mathematics where words were expected", "a different kind of answer",
-    "a different number of elements", "different elements", "several answers where one was expected",
-    "one answer where several were expected", "a different name", "not equal by algebra", "not evaluated",
-    "several different answers", "denied", "hedged", "a range",
+    "a different number", "a different unit", "a different date", "a different value", "a different text",
+    "words where a number or formula was expected", "a number or formula where words were expected",
+    "a different kind of answer", "a different number of elements", "different elements",
+    "several answers where one was expected", "one answer where several were expected",
+    "the value of another variable", "not equal by algebra", "not evaluated",
+    "several different answers", "the text denies it", "several answers, or a doubt", "a range",
 ]  # fmt: skip
 
 

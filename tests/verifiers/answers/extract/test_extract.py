@@ -17,6 +17,8 @@ from grpo_env.verifiers.answers.extract import ALL_SOURCES, SOURCES, Source, ans
 from grpo_env.verifiers.blocks import whole_turn
 
 ALL_SIX = '</think> <answer>1</answer> \\boxed{2}\n{"answer": 3}\n#### 4\nThe answer is 5.\n**6**'
+PLACES = r'in <answer> tags, in \boxed{} or after "The answer is"'
+NOT_MARKED = f"all of the last line was compared, since no answer is {PLACES}"
 # For each source, a text from which no other source extracts an answer.
 ALONE: dict[Source, str] = {
     "answer_tag": "<answer>7</answer>",
@@ -59,15 +61,15 @@ def test_invalid_sources_are_refused(sources: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("completion", "status", "why"),
     [
-        (r"It is not \boxed{72}", "scored", "boxed: denied"),
-        (r"$x \neq \boxed{72}$", "scored", "boxed: denied"),
-        (r"$x \ne$ $\boxed{72}$", "scored", "boxed: denied"),
-        (r"It can't be $\boxed{72}$.", "scored", "boxed: denied"),
-        (r"\boxed{\neq 72}", "scored", "boxed: denied"),
-        (r"\boxed{\text{not } 72}", "scored", "boxed: denied"),
-        ("The answer is not 72.", "scored", "phrase: denied"),
-        ("It is not <answer>72</answer>", "scored", "answer_tag: denied"),
-        (r"<answer>not \boxed{72}</answer>", "scored", "answer_tag: denied"),
+        (r"It is not \boxed{72}", "scored", "boxed: the text denies it"),
+        (r"$x \neq \boxed{72}$", "scored", "boxed: the text denies it"),
+        (r"$x \ne$ $\boxed{72}$", "scored", "boxed: the text denies it"),
+        (r"It can't be $\boxed{72}$.", "scored", "boxed: the text denies it"),
+        (r"\boxed{\neq 72}", "scored", "boxed: the text denies it"),
+        (r"\boxed{\text{not } 72}", "scored", "boxed: the text denies it"),
+        ("The answer is not 72.", "scored", "phrase: the text denies it"),
+        ("It is not <answer>72</answer>", "scored", "answer_tag: the text denies it"),
+        (r"<answer>not \boxed{72}</answer>", "scored", "answer_tag: the text denies it"),
         (r"\boxed{72} or \boxed{73}", "scored", "boxed: several different answers"),
         (r"\boxed{72}. The answer is 73.", "scored", "boxed: several different answers"),
         ("<answer>72</answer> Sorry, the answer is 73.", "scored", "answer_tag: several different answers"),
@@ -75,7 +77,7 @@ def test_invalid_sources_are_refused(sources: tuple[str, ...]) -> None:
         ("The answer is 72. The answer is 73.", "scored", "phrase: several different answers"),
         ("A: 72\nA: 73", "scored", "phrase: several different answers"),
         ("<think>\\boxed{72}", "no_answer", "the reasoning block is not closed"),
-        ("<think>\\boxed{72}</think>", "no_answer", "no final answer in the text"),
+        ("<think>\\boxed{72}</think>", "no_answer", "no answer found: there is no text after the reasoning"),
         ("<think>a</think><think>\\boxed{72}", "no_answer", "the reasoning block is not closed"),
         ("<answer>72", "no_answer", "the answer tag is not closed"),
         ("72</answer>", "no_answer", "the answer tag is not closed"),
@@ -85,10 +87,18 @@ def test_invalid_sources_are_refused(sources: tuple[str, ...]) -> None:
         (r"\boxed{\frac{72}{1}", "no_answer", "the box is not closed"),
         (r"\boxed{}", "no_answer", "the box is empty"),
         (r"\boxed{72} \boxed{", "no_answer", "the box is not closed"),
-        ("", "no_answer", "no final answer in the text"),
-        (r"\boxed{72} is wrong", "scored", "boxed: denied"),
-        ("The answer is 72. Wait, that cannot be right.", "scored", "phrase: denied"),
-        ("#### 72\nThis answer is incorrect.", "scored", "hashes: denied"),
+        ("", "no_answer", "no answer found: the text is empty"),
+        (
+            "Seventy two, as I said, and nobody would doubt it for a moment.",
+            "no_answer",
+            f"no answer found: it has to be {PLACES}",
+        ),
+        ("I think it is that.", "scored", f"last_line: words where a number or formula was expected; {NOT_MARKED}"),
+        ("That", "scored", "last_line: words where a number or formula was expected"),
+        ("5 km", "scored", "last_line: a different number"),
+        (r"\boxed{72} is wrong", "scored", "boxed: the text denies it"),
+        ("The answer is 72. Wait, that cannot be right.", "scored", "phrase: the text denies it"),
+        ("#### 72\nThis answer is incorrect.", "scored", "hashes: the text denies it"),
         (r"\boxed{72} or 73", "scored", "boxed: several different answers"),
         ("The answer is 72. Wait, it is 73.", "scored", "phrase: several different answers"),
         ("So it is 72. #### 72\nActually, 73.", "scored", "hashes: several different answers"),
@@ -98,6 +108,31 @@ def test_invalid_sources_are_refused(sources: tuple[str, ...]) -> None:
 def test_why_an_answer_is_not_accepted(completion: str, status: str, why: str) -> None:
     score = Accuracy()(Example("x", answer="72"), Completion(completion))
     assert (score.value, score.status, score.explanation) == (0, status, why)
+
+
+@pytest.mark.parametrize(
+    ("sources", "tag", "places"),
+    [
+        (SOURCES, "solution", PLACES.replace("answer>", "solution>")),
+        (("boxed",), "answer", r"in \boxed{}"),
+        (("answer_tag", "hashes"), None, "in <answer> tags or after ####"),
+        (("last_number",), "answer", "in digits"),
+    ],
+)
+def test_a_missing_answer_is_told_where_it_has_to_be(sources, tag, places) -> None:
+    verifier = Accuracy(format=Format(answer=tag), sources=sources)
+    score = verifier(Example("x", answer="Paris"), Completion("That would be Paris, of course, since long ago."))
+    assert (score.status, score.explanation) == ("no_answer", f"no answer found: it has to be {places}")
+
+
+@pytest.mark.parametrize("name", ["accuracy", "exact_text", "pattern"])
+def test_words_on_the_last_line_are_told_that_nothing_marks_the_answer(name: str) -> None:
+    wrong, right = (
+        find(name)()(Example("x", answer="Paris"), Completion(text)) for text in ("I think it is Paris.", "Paris")
+    )
+    assert (wrong.value, right.value) == (0, 1)
+    assert wrong.explanation.endswith(f"; {NOT_MARKED}")
+    assert NOT_MARKED not in right.explanation
 
 
 @pytest.mark.parametrize(
