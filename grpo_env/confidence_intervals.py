@@ -48,6 +48,15 @@ def clopper_pearson(successes: float, count: float, confidence: float = 0.95) ->
     return low, high
 
 
+def fisher(correlation: float, count: int, confidence: float = 0.95) -> Interval | None:
+    """The interval for a correlation of ``count`` pairs by Fisher's (1921) z; ``None`` for fewer than four pairs."""
+    if count < 4:
+        return None
+    z = math.atanh(max(-1 + 1e-12, min(1 - 1e-12, correlation)))
+    half = NormalDist().inv_cdf((1 + confidence) / 2) / math.sqrt(count - 3)
+    return math.tanh(z - half), math.tanh(z + half)
+
+
 def _beta_quantile(probability: float, a: float, b: float) -> float:
     low, high = 0.0, 1.0
     for _ in range(60):

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from grpo_env.confidence_intervals import clopper_pearson
+from grpo_env.confidence_intervals import clopper_pearson, fisher
 
 
 def at_least(successes: int, count: int, rate: float) -> float:
@@ -37,3 +37,19 @@ def test_a_fraction_of_a_sample_lies_between_whole_ones() -> None:
 def test_many() -> None:
     low, high = clopper_pearson(500_000, 1_000_000)
     assert (low, high) == pytest.approx((0.5 - 0.00098, 0.5 + 0.00098), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("correlation", "count", "interval"),
+    [(0.3, 100, (0.110, 0.469)), (-0.46, 20, (-0.750, -0.022)), (0.0, 28, (-0.373, 0.373))],
+)
+def test_intervals_of_correlations_by_tables_of_z(correlation, count, interval) -> None:
+    """By hand: z = ln((1 + r) / (1 - r)) / 2, 1.960 / sqrt(n - 3) to both sides, and back."""
+    assert fisher(correlation, count) == pytest.approx(interval, abs=6e-4)
+
+
+def test_three_pairs_have_no_interval_and_a_perfect_correlation_has_one() -> None:
+    assert fisher(0.9, 3) is None
+    ends = fisher(1.0, 4)
+    assert ends is not None
+    assert 0.999 < ends[0] <= ends[1] <= 1

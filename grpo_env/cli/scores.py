@@ -12,6 +12,7 @@ import typer
 
 from grpo_env.errors import RunError, UsageError
 from grpo_env.plural import counted
+from grpo_env.rows.reader import read_records
 from grpo_env.rows.writer import check_free
 from grpo_env.terminal import escape_controls
 
@@ -41,11 +42,11 @@ ScoresFile = Annotated[Path, typer.Argument(help="File written by grpo_env score
 def score(
     task: TaskName,
     files: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="FILE... [KEY=VALUE]...", help="Files of completions (- for standard input), and task keys."
         ),
-    ],
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Output file, .jsonl or .parquet. Default: standard output.")
     ] = None,
@@ -71,13 +72,15 @@ def score(
     workers: Annotated[int, typer.Option(min=0, help="Number of processes; 0 for one per core.")] = 0,
     verifiers: VerifierFiles = None,
 ) -> None:
-    """Score saved completions: a row for each, and a summary on stderr.
+    """Score saved completions: a row for each, and a summary on stderr. `view show` then prints why.
 
     Completions without their question are matched with the examples of --split.
     """
     from grpo_env.scoring import Fields, Options, score_files
 
-    paths, overrides = split_files(files)
+    if Path(task).is_file() and Path(task).suffix not in (".yaml", ".yml"):
+        raise UsageError(_without_a_task(Path(task)))
+    paths, overrides = split_files(files or [])
     fields = Fields(tuple(completion or ()), answer, id, tuple(label or ()), group, prompt)
     options = Options(fields, not no_text, advantages, split, join)  # type: ignore[arg-type]
     loaded = loaded_task(task, overrides)
@@ -92,9 +95,21 @@ def score(
             overwrite=overwrite,
             console=console,
         )
+    if out is not None and summary.completions:
+        console.print(f"Wrote {out}. Next: grpo_env view show {out}", markup=False, soft_wrap=True)
     torn = summary.returning_groups and (advantages or loaded.scores_groups)  # then values are wrong
     if summary.bad_rows or summary.nothing_scored or torn:
         raise typer.Exit(1)
+
+
+def _without_a_task(file: Path) -> str:
+    """What to do with a file of completions that was given in the place of the task. Raises ``UsageError``."""
+    row = next((record.row for record in read_records(file) if record.row is not None), {})
+    return (
+        f"{file}: a file, where a task was expected, which says what is correct: grpo_env score TASK {file}. grpo_env "
+        f"tasks lists those with names; grpo_env tasks new mine.yaml --data {file} writes one for questions and answers"
+        f" (columns: {', '.join(row)})"
+    )
 
 
 def split_files(arguments: list[str]) -> tuple[list[Path], list[str]]:
@@ -102,7 +117,7 @@ def split_files(arguments: list[str]) -> tuple[list[Path], list[str]]:
     overrides = [argument for argument in arguments if "=" in argument and not Path(argument).exists()]
     paths = [Path(argument) for argument in arguments if argument not in overrides]
     if not paths:
-        raise UsageError("no file to score; use - for standard input")
+        raise UsageError("no file to score: give a file of completions, or - for standard input")
     return paths, overrides
 
 

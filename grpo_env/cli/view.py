@@ -28,7 +28,8 @@ class OpenByDefault(TyperGroup):
 
 view_app = typer.Typer(
     cls=OpenByDefault,
-    help="Read completions in a browser (`view FILE`) or as a report, and measure how often a metric is wrong.",
+    help="Read completions in a browser (`view FILE`), as one page (`view FILE --out page.html`), in the terminal or "
+    "as a report, and measure how often a metric is wrong.",
     no_args_is_help=True,
 )
 
@@ -39,6 +40,22 @@ def require_packages() -> None:
     """Raises ``UsageError`` if the packages of the extra are not installed."""
     if any(find_spec(name) is None for name in NEEDED):
         raise UsageError("grpo_env view needs packages that are not installed: pip install 'grpo_env[view]'")
+
+
+@view_app.command()
+def show(
+    scores: Annotated[Path, typer.Argument(help="File written by grpo_env score.")],
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="Number of completions to print.")] = 5,
+    reason: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Print completions whose reason contains this, right or wrong.")
+    ] = None,
+) -> None:
+    """Print completions in the terminal: for each reason why one is not right the first, frequent reasons first."""
+    from grpo_env.results.excerpts import excerpts
+    from grpo_env.results.rows import read_scores
+
+    for line in excerpts(read_scores(scores), limit, reason):
+        print(line)
 
 
 @view_app.command(OPEN)

@@ -49,7 +49,13 @@ def is_scores_file(path: Path) -> bool:
 def location(row: ScoreRow) -> str:
     """The row, for messages: its file and line, if it was read from one, its id and its completion."""
     place = f"{row.place}: " if isinstance(row, _PlacedRow) else ""
-    return f"{place}row {row['id']!r}, completion {row['completion']}"
+    name = name_of(row)
+    return f"{place}{f'row {name!r}' if name == row['id'] else f'input {name}'}, completion {row['completion']}"
+
+
+def name_of(row: Mapping[str, Any]) -> str:
+    """What a row is called: its id, or ``line 5`` if that is nothing but the number of its line."""
+    return f"line {row['id']}" if str(row.get("line")) == row["id"] else str(row["id"])
 
 
 def group_of(row: ScoreRow) -> str:

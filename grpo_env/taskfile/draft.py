@@ -18,7 +18,7 @@ import yaml
 
 from grpo_env.core import Completion, Example, Format, Verifier, score_one
 from grpo_env.errors import UsageError
-from grpo_env.rows.column_names import ANSWER, QUESTION, guess, rows_below
+from grpo_env.rows.column_names import ANSWER, COMPLETION, QUESTION, guess, rows_below
 from grpo_env.rows.reader import read_records
 
 from .dataset import is_local, load_rows
@@ -116,7 +116,11 @@ def draft_task(file: Path, data: str | Path, question: str | None = None, answer
         "cases": "\n".join(_cases(table, metric, golds)),
     }
     text = _with_both_splits(_filled_template(sections), file)
-    return Draft(text, list(_notes(table, metric, golds, kinds, unusable, bool(id_template))))
+    notes = list(_notes(table, metric, golds, kinds, unusable, bool(id_template)))
+    completion = guess([name for name in table.names if variable(name) not in text], COMPLETION)
+    if completion and is_local(table.data, Path()):
+        notes.append(f"completions: {completion}? grpo_env score {file} {data} --completion {completion}")
+    return Draft(text, notes)
 
 
 def _read(data: str) -> _Table:

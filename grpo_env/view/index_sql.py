@@ -25,6 +25,7 @@ COLUMNS = {
     "given_advantage": "DOUBLE",
     "text": "VARCHAR",
     "prompt": "VARCHAR",
+    "line": "BIGINT",
 }
 KEYS = {
     "row_group": "group",

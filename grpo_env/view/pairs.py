@@ -80,7 +80,7 @@ class Pairs:
         cases = " ".join(f"WHEN {test.format(parts=parts)} THEN {rank}" for rank, test in enumerate(_CASES))
         with _making:
             store.query(
-                f"CREATE TABLE IF NOT EXISTS {name} AS SELECT x.n, y.n AS other, x.id, x.completion, x.g, "
+                f"CREATE TABLE IF NOT EXISTS {name} AS SELECT x.n, y.n AS other, x.id, x.line, x.completion, x.g, "
                 "x.verdict, y.verdict AS other_verdict, x.reward, y.reward AS other_reward, x.answer, x.gold, "
                 "y.answer AS other_answer, x.statuses, y.statuses AS other_statuses, "
                 f"CASE {cases} ELSE {len(CHANGES)} END AS rank, "

@@ -205,6 +205,7 @@ def test_code_in_a_models_folder_never_runs(tmp_path, command):
         (["score", "gsm8k", "absent.jsonl"], "absent.jsonl: no such file"),
         (["score", "gsm8k", "x", "steps=3"], "steps: not a key of a task"),
         (["score", "gsm8k", "metric=accuracy"], "no file to score"),
+        (["score", "gsm8k"], "no file to score: give a file of completions"),
         (["score", "gsm8k", "x", "--split", "test"], "expected train, eval or all"),
         (["tasks", "show", "arithmetic", "metric"], "expected KEY=VALUE"),
         (["tasks", "show", "arithmetic", "dataset.limit=[1"], "not valid YAML"),
@@ -234,6 +235,25 @@ def test_wrong_usage_is_one_line_and_exit_code_2(tmp_path, monkeypatch, argument
     assert line in done.stderr
     assert "Traceback" not in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("more", [[], ["{file}"], ["--out", "s.jsonl"]])
+def test_a_file_in_the_place_of_the_task_is_told_how_to_get_one(file, more):
+    done = grpo_env("score", file, *(word.format(file=file) for word in more), cwd=file.parent)
+    assert (done.returncode, done.stdout) == (2, "")
+    for words in (f"grpo_env score TASK {file}", f"grpo_env tasks new mine.yaml --data {file}"):
+        assert words in done.stderr
+    assert "(columns: id, completion, answer, equations, ok)" in done.stderr
+
+
+def test_score_says_what_shows_its_reasons_and_that_works(file, tmp_path):
+    done = grpo_env("score", "arithmetic", file, "--out", tmp_path / "s.jsonl")
+    *_, said = done.stderr.splitlines()
+    assert said == f"Wrote {tmp_path / 's.jsonl'}. Next: grpo_env view show {tmp_path / 's.jsonl'}"
+    shown = grpo_env(*said.partition("Next: grpo_env ")[2].split())
+    assert "1 of 2 completions: accuracy below 1 or none" in shown.stdout
+    assert "answer_tag: a different number" in shown.stdout
+    assert "answer   '6', gold '5'" in shown.stdout
 
 
 @pytest.mark.slow

@@ -142,7 +142,7 @@ def test_a_sound_reward_has_no_warnings(row):
         (lambda index: {"finish_reason": "length" if index % 9 == 0 else "stop"}, "11% of the completions were"),
         (lambda index: {"seconds": 9.0 if index == 3 else 0.001}, "slowest 1% of the completions take 98% of"),
         (lambda index: {"label": index % 2 == 0}, "100% of the labels (90 false positives, 90 false negatives)"),
-        (lambda index: {"text": "x" * (5 + 90 * (index % 2))}, "accuracy and length have a correlation of 1.00"),
+        (lambda index: {"text": "x" * (5 + 90 * (index % 2))}, "accuracy and length the correlation is 1.00 ("),
     ],
 )  # fmt: skip
 def test_further_warnings(row, change, words):
@@ -150,6 +150,33 @@ def test_further_warnings(row, change, words):
     problems = " / ".join(warning.problem for warning in reward_warnings(make_report(rows)))
     assert words in problems
     assert "tidy never varies: it is 0 for all 180 completions" in problems
+
+
+@pytest.mark.parametrize(("prompts", "told"), [(5, False), (20, False), (200, True)])
+def test_a_trend_is_told_of_enough_prompts_only(row, prompts, told):
+    """In three of four prompts the longer completion is right: a correlation of 0.5 in each of these files."""
+    rows = [row(n, 0, float((n % 4 == 0) ^ (n % 2)), 1.0, text="x" * (5 + 90 * (n % 2))) for n in range(prompts)]
+    report = make_report(rows)
+    assert 0.4 < report.length.reward_correlation < 0.7
+    problems = " / ".join(warning.problem for warning in reward_warnings(report))
+    assert ("longer completions score higher" in problems) == told
+    assert ("5 prompts cannot tell" in captions.length(report)) == (prompts == 5)
+    assert ("longer completions get higher rewards" in captions.length(report)) == (prompts > 5)
+    assert "95% interval" in captions.length(report)
+
+
+def test_three_prompts_have_no_interval(row):
+    report = make_report([row(n, 0, float(n == 2), text="x" * (5 + n)) for n in range(3)])
+    assert "3 prompts cannot tell whether the reward depends on length" in captions.length(report)
+    assert "interval" not in captions.length(report)
+
+
+@pytest.mark.parametrize("recorded", [True, False, None])
+def test_a_constant_part_may_be_of_another_prompt(row, recorded):
+    rows = [row(n // 2, n % 2, float(n % 2), 0.0, prompt_recorded=recorded) for n in range(20)]
+    (warning,) = (warning for warning in reward_warnings(make_report(rows)) if "tidy never varies" in warning.problem)
+    assert ("The prompts of these completions are not in the file" in warning.advice) == (recorded is False)
+    assert ("gives no gradient" in warning.advice) == (recorded is not False)
 
 
 def test_parts_that_never_vary_have_a_line_in_place_of_a_chart(row):

@@ -260,3 +260,27 @@ def test_a_hub_id_without_a_network_is_one_line(tmp_path, monkeypatch):
     with pytest.raises(UsageError, match=r"dataset 'nobody/no_such_data' .* cannot be loaded") as caught:
         draft_task(tmp_path / "own.yaml", "nobody/no_such_data")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("column", "note"),
+    [
+        ("model_output", "completions: model_output? grpo_env score {task} {data} --completion model_output"),
+        ("colour", None),
+    ],
+)
+def test_a_column_that_may_hold_completions_is_named_with_the_command_that_scores_it(tmp_path, column, note):
+    rows = [{"question": f"{n}+1?", "answer": n + 1, column: f"The answer is {n + 1}."} for n in range(9)]
+    task, data = tmp_path / "own.yaml", write(tmp_path / "data.jsonl", rows)
+    draft = draft_task(task, data)
+    said = [line for line in draft.notes if line.startswith("completions")]
+    assert said == ([note.format(task=task, data=data)] if note else [])
+
+
+def test_the_head_of_a_draft_names_the_commands_in_the_order_in_which_they_are_used(tmp_path):
+    text = draft_task(tmp_path / "own.yaml", write(tmp_path / "data.jsonl", FOUR)).text
+    lines = [line for line in text.splitlines() if line.startswith("#   grpo_env ")]
+    assert [line.split("own.yaml")[0].split("grpo_env ")[1].strip() for line in lines] == [
+        "tasks show", "check", "audit", "score", "train"
+    ]  # fmt: skip
+    assert "--completion COLUMN" in text

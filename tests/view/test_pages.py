@@ -183,6 +183,16 @@ def test_a_list_shows_the_first_line_of_each_question_and_the_end_of_each_text(
     assert len(re.findall('<rect class="c0"', page)) == 2  # rewards 2 and 3
 
 
+@pytest.mark.parametrize(("id", "line", "name"), [("5", 5, "line 5"), ("5", 9, "5"), ("5", None, "5"), ("q5", 5, "q5")])
+def test_an_id_that_is_nothing_but_the_number_of_the_line_is_called_that(row, write, index, browse, id, line, name):
+    made = [row(0, c, c, id=id, group=id, **({"line": line} if line else {})) for c in range(2)]
+    files = [write(made, "a.jsonl"), write([{**each, "total": 9.0} for each in made], "b.jsonl")]
+    client = browse(index(*files))
+    for address in ("/0/", "/0/row/0", "/0/group/1", "/compare/0/1/", "/compare/0/1/row/0"):
+        assert re.search(rf"[>\s]{name}(?= ·|:|<)", client.get(address).text), address
+    assert f">{name} · 0</a>" in bundle(files[:1], "", 9)
+
+
 def test_keys_lead_to_the_next_and_previous_wrong_completion_in_the_order_of_the_list(row, write, index, browse):
     client = browse(index(write([row(n, 0, correct) for n, correct in enumerate((0, 1, 1, None, 0, 1))])))
     for n, before, after in ((0, None, 4), (1, 0, 4), (3, 0, 4), (4, 0, None), (5, 4, None)):

@@ -129,12 +129,12 @@ def disagreement_lines(disagreement: Disagreement, main: str) -> Iterator[str]:
     """One disagreement: the main part in both files and the end of the completion."""
     yield visible(location(disagreement.a))
     for side, score in zip("AB", disagreement.scores[main], strict=True):
-        yield f"  {side}  {_value(score)}  {visible(score.explanation)}"
+        yield f"  {side}  {value_and_status(score)}  {visible(score.explanation)}"
         if score.answer is not None or score.gold is not None:
             kind = f" ({visible(score.kind)})" if score.kind else ""
-            yield f"     answer {_quoted(score.answer)}, gold {_quoted(score.gold)}{kind}"
+            yield f"     answer {quoted(score.answer)}, gold {quoted(score.gold)}{kind}"
         if score.rule:
-            yield f"     rule {_quoted(score.rule)}"
+            yield f"     rule {quoted(score.rule)}"
     others = [name for name in disagreement.scores if name not in (main, TOTAL)]
     if others:
         yield f"  also different: {_names(others)}"
@@ -143,7 +143,8 @@ def disagreement_lines(disagreement: Disagreement, main: str) -> Iterator[str]:
         yield f"  text {'…' if len(text) > MAX_LENGTH else ''}{visible(text[-MAX_LENGTH:])}"
 
 
-def _value(score: PartScore) -> str:
+def value_and_status(score: PartScore) -> str:
+    """The value of a score, and its status if it is not ``scored``."""
     value = "unscored" if score.value is None else f"{score.value:.4g}"
     return value if score.status == "scored" else f"{value} [{visible(score.status)}]"
 
@@ -152,14 +153,13 @@ def _names(names: list[str]) -> str:
     return ", ".join(map(visible, names))
 
 
-def _quoted(text: str | None) -> str:
+def quoted(text: str | None) -> str:
+    """An answer for a terminal."""
     return "none" if text is None else f"'{visible(text)}'"
 
 
-def visible(text: object) -> str:
+def visible(text: object, length: int = MAX_LENGTH) -> str:
     """Text for a terminal: control, format and invisible characters escaped, long text shortened."""
     text = str(text)
-    escaped = "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text[:MAX_LENGTH]
-    )
-    return escaped + (f"… ({len(text):,} characters)" if len(text) > MAX_LENGTH else "")
+    escaped = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text[:length])
+    return escaped + (f"… ({len(text):,} characters)" if len(text) > length else "")

@@ -10,7 +10,7 @@ from ..parts import is_called
 from .charts import is_like_reward
 
 if TYPE_CHECKING:
-    from .report import Length, Report, Steps, Times
+    from .report import Report, Steps, Times
 
 
 def headline(report: Report) -> str:
@@ -110,19 +110,25 @@ def rules(report: Report) -> str:
     return f"{part.name} {' and '.join(said)}."
 
 
-def length(length: Length, metric: str) -> str:
-    """How the reward depends on length."""
+def length(report: Report) -> str:
+    """How the reward depends on length, if so many prompts tell it."""
+    length = report.length
+    assert length is not None
     mean = f"The mean completion has {length.mean:,.0f} {length.unit}"
     if length.reward_correlation is None:
         return f"{mean}; length or reward does not vary."
+    ends = report.interval(length.reward_correlation)
     strength = abs(length.reward_correlation)
     trend = f"longer completions get {'higher' if length.reward_correlation > 0 else 'lower'} rewards"
-    if strength < 0.1:
+    if ends is None or (ends[0] <= 0 <= ends[1] and max(-ends[0], ends[1]) > 0.2):
+        trend = f"{counted(report.groups, 'prompt')} cannot tell whether the reward depends on length"
+    elif strength < 0.1:
         trend = "the reward hardly depends on length"
     elif strength < 0.3:
         trend += ", but only slightly"
-    with_metric = "" if length.metric_correlation is None else f", with {metric} {length.metric_correlation:.2f}"
-    return f"{mean}; {trend} (correlation with the reward {length.reward_correlation:.2f}{with_metric})."
+    interval = f", 95% interval {ends[0]:.2f} to {ends[1]:.2f}" if ends else ""
+    with_metric = "" if length.metric_correlation is None else f"; with {report.metric} {length.metric_correlation:.2f}"
+    return f"{mean}; {trend} (correlation with the reward {length.reward_correlation:.2f}{interval}{with_metric})."
 
 
 def times(times: Times) -> str:

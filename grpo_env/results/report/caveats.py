@@ -14,6 +14,8 @@ from ..parts import is_called
 from .captions import seconds
 
 if TYPE_CHECKING:
+    from grpo_env.confidence_intervals import Interval
+
     from .groups import GroupKind
     from .report import Part, Report
 
@@ -69,10 +71,10 @@ def dominant_part(report: Report) -> Iterator[RewardWarning]:
 def against_the_metric(report: Report) -> Iterator[RewardWarning]:
     """A weighted part falls when the metric rises."""
     for part in _weighted(report):
-        correlation = part.metric_correlation
-        if correlation is not None and correlation * part.weight < -0.2 * abs(part.weight):
+        ends = report.interval(part.metric_correlation)
+        if ends and max(end * part.weight for end in ends) < -0.2 * abs(part.weight):
             yield RewardWarning(
-                f"{part.name} works against {report.metric}: their correlation is {correlation:.2f}",
+                f"{part.name} works against {report.metric}: {_with_interval(part.metric_correlation, ends)}",
                 "It rewards wrong completions more than correct ones. Read some of both, then fix or drop it",
             )
 
@@ -85,10 +87,14 @@ def constant_part(report: Report) -> Iterator[RewardWarning]:
             constant.setdefault(f"{part.mean:.3g} for all {part.scored:,} completions", []).append(part.name)
     for value, names in constant.items():
         one = len(names) == 1
+        rewards = "it rewards" if one else "they reward"
         yield RewardWarning(
             f"{' and '.join(names)} {'never varies: it is' if one else 'never vary: they are'} {value}",
-            "A constant cancels out in the advantages and gives no gradient. If it is 0, check that the prompt asks "
-            f"for what {'it rewards' if one else 'they reward'}",
+            f"The prompts of these completions are not in the file; if they did not ask for what {rewards}, this says "
+            "nothing of training with the task's own"
+            if report.without_prompt == report.completions
+            else "A constant cancels out in the advantages and gives no gradient. If it is 0, check that the prompt "
+            f"asks for what {rewards}",
         )
 
 
@@ -145,10 +151,11 @@ def length(report: Report) -> Iterator[RewardWarning]:
         return
     correlations = {report.metric: report.length.metric_correlation, "the reward": report.length.reward_correlation}
     for name, value in correlations.items():
-        if value is not None and abs(value) > 0.4:
-            direction = "longer" if value > 0 else "shorter"
+        ends = report.interval(value)
+        if ends and (ends[0] > 0.4 or ends[1] < -0.4):
             yield RewardWarning(
-                f"{name} and length have a correlation of {value:.2f}: {direction} completions score higher",
+                f"{'longer' if ends[0] > 0 else 'shorter'} completions score higher: of {name} and length "
+                f"{_with_interval(value, ends)}",
                 "Check that length itself is not rewarded (or truncation penalized): compare completions of equal "
                 "length, and watch length during training",
             )
@@ -156,10 +163,10 @@ def length(report: Report) -> Iterator[RewardWarning]:
 
 def weak_reward(report: Report) -> Iterator[RewardWarning]:
     """The reward is only weakly correlated with the metric."""
-    correlation = report.reward_metric_correlation
-    if correlation is not None and correlation < 0.5:
+    ends = report.interval(report.reward_metric_correlation)
+    if ends and ends[1] < 0.5:
         yield RewardWarning(
-            f"the reward and {report.metric} have a correlation of only {correlation:.2f}",
+            f"the reward says little about {report.metric}: {_with_interval(report.reward_metric_correlation, ends)}",
             "Optimizing this reward may not improve the metric. See what the reward's variance comes from below",
         )
 
@@ -195,6 +202,10 @@ def slow(report: Report) -> Iterator[RewardWarning]:
 
 def _weighted(report: Report) -> Iterator[Part]:
     return (part for part in report.parts if part.rewarded and not part.depth)
+
+
+def _with_interval(correlation: float | None, ends: Interval) -> str:
+    return f"the correlation is {correlation:.2f} (95% interval {ends[0]:.2f} to {ends[1]:.2f})"
 
 
 def _percent(count: int, whole: int) -> str:

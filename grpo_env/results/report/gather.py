@@ -115,6 +115,7 @@ class Gathered:
     finish_reasons: Counter[str] = field(default_factory=Counter)
     labels: Counter[tuple[bool, bool]] = field(default_factory=Counter)  # (label, correct by the metric)
     texts: int = 0
+    without_prompt: int = 0  # completions whose prompt is the task's, since the file has none
     kinds: Counter[GroupKind] = field(default_factory=Counter)
     uninformative: int = 0  # completions in groups without a signal
     with_step_signal: int = 0
@@ -178,6 +179,7 @@ def _add_row(data: Gathered, row: ScoreRow) -> Member:
     data.seconds.put(index, row.get("seconds"))
     data.tokens.put(index, row.get("num_tokens"))
     data.finish_reasons[row.get("finish_reason") or "unknown"] += 1
+    data.without_prompt += row.get("prompt_recorded") is False
     text = row.get("text")
     if text is not None:
         data.texts += 1

@@ -14,7 +14,7 @@ from grpo_env.environments.turn_steps import turns_of_steps
 
 from ..episodes import turns_of
 from ..parts import is_called, named_parts, total_score
-from ..rows import ScoreRow
+from ..rows import ScoreRow, name_of
 from . import captions
 from .caveats import reward_warnings
 from .charts import charts
@@ -59,7 +59,7 @@ def environment() -> Environment:
     env = Environment(
         loader=PackageLoader("grpo_env.results.report"), autoescape=True, undefined=StrictUndefined, finalize=finalize
     )
-    env.filters |= {"short": short, "number": number, "visible": visible}
+    env.filters |= {"named": name_of, "short": short, "number": number, "visible": visible}
     env.tests["called"] = is_called
     return env
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from grpo_env.confidence_intervals import Interval, fisher
+
 from ..rows import ScoreRow, read_scores
 from .gather import OTHER_RULES, Gathered, PartColumns, gather
 from .groups import GroupKind
@@ -155,6 +157,12 @@ class Report:
     samples: Mapping[str, tuple[ScoreRow, ...]]
     """By heading; ``n`` is the row's number in the file, from 0."""
     has_text: bool
+    without_prompt: int
+    """Completions that may be of another prompt than the task's, since the file did not have theirs."""
+
+    def interval(self, correlation: float | None) -> Interval | None:
+        """The 95% interval for a correlation over completions. Their groups count, since those of one are alike."""
+        return None if correlation is None else fisher(correlation, self.groups)
 
 
 def make_report(scores: Path | str | Iterable[ScoreRow], source: str | None = None) -> Report:
@@ -199,6 +207,7 @@ def make_report(scores: Path | str | Iterable[ScoreRow], source: str | None = No
         labels=data.labels,
         samples={name: tuple(rows) for name, rows in data.samples.by_heading(reward.value if reward else 0.0).items()},
         has_text=data.texts > 0,
+        without_prompt=data.without_prompt,
     )
 
 

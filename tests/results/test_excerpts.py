@@ -1,0 +1,78 @@
+"""A few completions in the terminal: one of each reason, frequent ones first, and nothing that steers the terminal."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from grpo_env.cli.app import app
+from grpo_env.errors import UsageError
+from grpo_env.results import excerpts as module
+from grpo_env.results.excerpts import excerpts
+
+
+def with_reasons(row, *reasons):
+    """Wrong completions with these reasons, and a right one before them."""
+    rows = [row(n, 0, float(reason is None)) for n, reason in enumerate([None, *reasons])]
+    for made, reason in zip(rows[1:], reasons, strict=True):
+        made["parts"]["accuracy"]["explanation"] = reason
+    return rows
+
+
+def test_the_first_completion_of_each_reason_is_shown_frequent_reasons_first(row):
+    lines = list(excerpts(with_reasons(row, "rare", "often", "often", "often", "twice", "twice"), 2))
+    assert lines[0] == "6 of 7 completions: accuracy below 1 or none"
+    assert [line for line in lines if " x " in line] == ["3 x often", "2 x twice"]
+    assert [line.split(",")[0].strip() for line in lines if "completion 0" in line] == ["q2", "q5"]
+    assert lines[-1] == "\n1 more reason (--limit)"
+
+
+def test_a_completion_is_shown_with_its_question_the_end_of_its_text_answer_and_gold(row):
+    chat = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "What is 2+2?"}]
+    (made,) = with_reasons(row, "why not")[1:]
+    made |= {"id": "9", "line": 9, "prompt": chat, "text": "x" * 500 + " the end"}
+    lines = list(excerpts([made], 5))
+    assert lines[2:5] == ["1 x why not", "  line 9, completion 0, accuracy 0", "  question What is 2+2?"]
+    assert lines[5].startswith("  text     …xxx")
+    assert lines[5].endswith("x the end")
+    assert lines[6] == "  answer   '4', gold '4'"
+
+
+def test_completions_with_a_given_reason_are_shown_right_or_wrong(row):
+    rows = with_reasons(row, "a different number", "a different unit", "a different number")
+    rows[0]["parts"]["accuracy"]["explanation"] = "the same number"
+    lines = list(excerpts(rows, 2, "number"))
+    assert lines[0] == "3 of 4 completions: a reason with 'number'"
+    assert [line for line in lines if line.endswith("number")] == ["the same number", "a different number"]
+    assert lines[-1] == "\n1 more completion (--limit)"
+
+
+def test_unscored_completions_files_without_texts_and_many_reasons(row, monkeypatch):
+    monkeypatch.setattr(module, "MAX_REASONS", 2)
+    bare = {key: value for key, value in row(0, 0, None).items() if key not in ("text", "prompt")}
+    assert list(excerpts([bare], 5))[2:] == [
+        "1 x gold is not a number", "  q0, completion 0, accuracy unscored [bad_gold]", "  answer   '4', gold '4'"
+    ]  # fmt: skip
+    lines = list(excerpts(with_reasons(row, "a", "b", "c", "c"), 5))
+    assert [line for line in lines if " x " in line] == ["1 x a", "1 x b"]
+    assert lines[-1] == "\n1 more reason (--limit)"
+
+
+def test_the_command_shows_texts_that_cannot_steer_the_terminal(row, tmp_path):
+    hostile = "\x1b[31m\u202e\r"
+    rows = with_reasons(row, hostile)
+    rows[1] |= {"text": hostile, "prompt": hostile, "id": hostile}
+    rows[1]["parts"]["accuracy"] |= {"answer": hostile, "gold": hostile}
+    scores = tmp_path / "scores.jsonl"
+    scores.write_text("".join(json.dumps(made) + "\n" for made in rows))
+    done = CliRunner().invoke(app, ["view", "show", str(scores)])
+    assert done.exit_code == 0, done.output
+    assert "1 of 2 completions" in done.stdout
+    assert not set("\x1b\u202e\r") & set(done.output)
+    scores.write_text('{"completion": "4"}\n')
+    assert isinstance(CliRunner().invoke(app, ["view", "show", str(scores)]).exception, UsageError)
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+def test_a_limit_is_at_least_1(limit, tmp_path):
+    assert CliRunner().invoke(app, ["view", "show", "x", "--limit", str(limit)]).exit_code == 2
