@@ -43,8 +43,11 @@ STDLIB_ONLY = [
     "core",
     "endpoint",
     "errors",
+    "html_table",
     "lazy_regex",
+    "plural",
     "registry",
+    "terminal",
     *(f"workers.{path.stem}" for path in sorted((ROOT / "grpo_env/workers").glob("*.py"))),
 ]
 

@@ -1,7 +1,4 @@
-"""Scores, groups and reports as HTML for notebooks: tables of parts, texts with steps and answer highlighted, pages.
-
-``%load_ext grpo_env.results.notebook`` makes a notebook show every score, group and report that way.
-"""
+"""More than a notebook shows of itself: texts with steps and answer highlighted, groups, the page of a report."""
 
 from __future__ import annotations
 
@@ -29,8 +26,8 @@ class Html(str):
         return str(self)
 
 
-def show(score: Score, completion: Completion | str | None = None, metric: str | None = None) -> Html:
-    """A score as a table of its parts; with its completion, also the text, steps colored and answer highlighted.
+def show(score: Score, completion: Completion | str, metric: str | None = None) -> Html:
+    """A score with its completion: the text, steps colored and answer highlighted, and a table of the parts.
 
     ``metric`` names the part whose answer is highlighted, by default the first part that has one.
     """
@@ -38,8 +35,7 @@ def show(score: Score, completion: Completion | str | None = None, metric: str |
     parts = dict(_named_parts(score)) or {score.name or "score": score}
     answer = next((part.answer for part in parts.values() if part.answer and metric in (None, part.name)), None)
     steps = merge_steps({name: part.steps for name, part in parts.items()})
-    html = None if text is None else mark_text(text, steps, find_answer(text, answer))
-    return _render("score", score=score, parts=parts, text=html)
+    return _render("score", score=score, parts=parts, text=mark_text(text, steps, find_answer(text, answer)))
 
 
 def show_group(group: Group, scores: Sequence[Score] | None = None) -> Html:
@@ -58,14 +54,6 @@ def show_group(group: Group, scores: Sequence[Score] | None = None) -> Html:
 def show_report(report: Report) -> Html:
     """A report's page in a frame, which keeps the page's style and the notebook's apart."""
     return Html(f'<iframe srcdoc="{escape(render(report))}" sandbox style="width:100%;height:80vh;border:0"></iframe>')
-
-
-def load_ipython_extension(ipython: Any) -> None:
-    """Called by ``%load_ext grpo_env.results.notebook``: registers HTML formatters for scores, groups and reports."""
-    formatter = ipython.display_formatter.formatters["text/html"]
-    formatter.for_type(Score, show)
-    formatter.for_type(Group, show_group)
-    formatter.for_type(Report, show_report)
 
 
 def _named_parts(score: Score, prefix: str = "") -> Iterator[tuple[str, Score]]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from grpo_env.core import Completion, Example, Format, Group, Score, Verifier, score_groups, score_one
 from grpo_env.errors import UsageError, nearest
+from grpo_env.html_table import html_table
 from grpo_env.registry import find, home, is_safe_mode, locate
 
 from .dataset import HUB_KEYS, SplitRows, is_local, load_rows
@@ -45,6 +46,14 @@ class Task:
     source: str
     folder: Path
     verifier: Verifier
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the parts of the reward with their options."""
+        parts = (
+            (f"{name} (metric)" if name == self.metric else name, part) for name, part in self.spec.verifiers.items()
+        )
+        rows = ((name, part.weight, part.model_dump(exclude_unset=True, exclude={"weight"})) for name, part in parts)
+        return html_table(("part", "weight", "options"), rows, f"{self.name}: {self.spec.description}")
 
     @property
     def name(self) -> str:

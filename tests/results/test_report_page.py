@@ -5,13 +5,12 @@ import re
 import shutil
 import subprocess
 from html.parser import HTMLParser
-from types import SimpleNamespace
 
 import pytest
 
 from grpo_env.core import Completion, Example, Group, Score, StepScore
-from grpo_env.results.notebook import load_ipython_extension, show, show_group
-from grpo_env.results.report import Report, make_report, render
+from grpo_env.results.notebook import show, show_group, show_report
+from grpo_env.results.report import make_report, render
 from grpo_env.results.report.spans import find_answer, level, mark_text, visible
 
 HOSTILE = (
@@ -184,29 +183,39 @@ def test_step_levels_and_codes_of_invisible_characters():
 # Notebooks
 
 
-class Formatter(dict):
-    """IPython's HTML formatter, as far as an extension uses it."""
-
-    for_type = dict.__setitem__
-
-
 def test_scores_groups_and_reports_as_html(rows):
-    html = Formatter()
-    load_ipython_extension(SimpleNamespace(display_formatter=SimpleNamespace(formatters={"text/html": html})))
     steps = (StepScore(0, 5, 1.0, HOSTILE),)
     score = Score(0.5, name="total", parts=(Score(0.5, name="accuracy", answer="2", steps=steps),))
     completion = Completion("1+1=2 <b>")
-    assert "accuracy" in html[Score](score)
     assert '<mark>2</mark></span><sup class="v4">1</sup> &lt;b&gt;' in show(score, completion)
     group = Group(Example("q<b>", answer="2"), [completion, Completion(HOSTILE)])
     unscored = Score(None, "bad_gold", name="total")
     for page in (
         show(score, completion),
-        html[Group](group),
+        show_group(group),
         show_group(group, [score, unscored]),
-        html[Score](unscored),
+        show(unscored, HOSTILE),
     ):
         assert "script" not in Page(page).tags
     with pytest.raises(ValueError, match="1 scores for 2 completions"):
         show_group(group, [score])
-    assert html[Report](make_report(rows)).startswith("<iframe srcdoc=")
+    assert show_report(make_report(rows)).startswith("<iframe srcdoc=")
+
+
+def cells(html):
+    return [re.findall(r"<t[dh]>(.*?)</t[dh]>", row) for row in re.findall(r"<tr>(.*?)</tr>", html)]
+
+
+def test_a_report_shows_itself_in_a_notebook_with_its_warnings(rows, hostile):
+    html = make_report(rows)._repr_html_()
+    assert html.count("<table") == 2
+    table = cells(html)
+    assert table[:2] == [
+        ["part", "mean", "scored", "weight", "fraction of the reward&#x27;s variance"],
+        ["accuracy", "0.5", "8", "1", "0.2532"],
+    ]
+    assert [row[0] for row in table[2:4]] == ["tidy", "warning"]
+    assert table[4][0].startswith("20% of the completions are unscored; first reasons: accuracy: gold is not a number")
+    hostile_html = make_report(hostile)._repr_html_()
+    assert not set(Page(hostile_html).tags) & {"script", "img", "b", "pre"}
+    assert not set("\x1b\u202e\ud800\x00") & set(hostile_html)

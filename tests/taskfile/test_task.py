@@ -845,3 +845,11 @@ def test_all_splits_are_those_of_the_task_one_after_the_other(folder):
     both = task.examples("all", 3)
     assert [example.id for example in both] == [e.id for own in ("train", "eval") for e in task.examples(own, 3)]
     assert len(both) == 6
+
+
+def test_a_task_shows_its_parts_in_a_notebook():
+    html = load_task("gsm8k")._repr_html_()
+    assert "<caption>gsm8k: " in html
+    rows = [re.findall(r"<td>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", html)][1:]
+    assert [row[:2] for row in rows][:2] == [["accuracy (metric)", "2"], ["strict_format", "0.5"]]
+    assert "equation_steps" in rows[-1][2]

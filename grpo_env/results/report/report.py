@@ -9,8 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from grpo_env.confidence_intervals import Interval, fisher
+from grpo_env.html_table import html_table
 
 from ..rows import ScoreRow, read_scores
+from .captions import headline
+from .caveats import reward_warnings
 from .gather import OTHER_RULES, Gathered, PartColumns, gather
 from .groups import GroupKind
 from .measures import (
@@ -159,6 +162,12 @@ class Report:
     has_text: bool
     without_prompt: int
     """Completions that may be of another prompt than the task's, since the file did not have theirs."""
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the parts, and the warnings."""
+        header = ("part", "mean", "scored", "weight", "fraction of the reward's variance")
+        rows = ((p.name, p.mean, p.scored, p.weight_text, p.variance_fraction) for p in self.parts)
+        return html_table(header, rows, headline(self)) + html_table(("warning", "advice"), reward_warnings(self))
 
     def interval(self, correlation: float | None) -> Interval | None:
         """The 95% interval for a correlation over completions. Their groups count, since those of one are alike."""
