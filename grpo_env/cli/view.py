@@ -50,7 +50,7 @@ def show(
         str | None, typer.Option(metavar="TEXT", help="Print completions whose reason contains this, right or wrong.")
     ] = None,
 ) -> None:
-    """Print completions in the terminal: for each reason why one is not right the first, frequent reasons first."""
+    """Print completions that are not right in the terminal, by their reasons, the most frequent first."""
     from grpo_env.results.excerpts import excerpts
     from grpo_env.results.rows import read_scores
 

@@ -1,4 +1,4 @@
-"""A few completions of a scores file for a terminal: of each reason why the metric is below 1 the first one."""
+"""A few completions of a scores file for a terminal, by the reason why the metric is below 1."""
 
 from __future__ import annotations
 
@@ -15,38 +15,37 @@ MAX_REASONS = 1000  # of which an example is kept, so that memory is bounded
 
 
 def excerpts(rows: Iterable[ScoreRow], limit: int, reason: str | None = None) -> Iterator[str]:
-    """The lines: how many completions have a metric below 1 or none, and the first of each reason, frequent ones first.
+    """The lines: how many completions have a metric below 1 or none, and ``limit`` of them.
 
-    With ``reason``, the first ``limit`` completions, right or wrong, whose explanation contains that text instead.
-    Raises ``UsageError`` as ``metric_of`` and ``named_parts`` do.
+    The most frequent reasons come first, with equally many examples each. With ``reason``, of the completions, right or
+    wrong, whose explanation contains that text. Raises ``UsageError`` as ``metric_of`` and ``named_parts`` do.
     """
-    counts, examples, total = Counter[str](), dict[str, list[str]](), 0
+    counts, examples, total = Counter[str](), dict[str, list[list[str]]](), 0
     metric = "the metric"
     for row in rows:
         metric = metric_of(row)
         part = next((part for name, part in named_parts(row) if is_called(name, metric)), None)
         why = (part.explanation or part.status) if part else "not in this row"
         total += 1
-        if reason is None and part and part.value is not None and part.value >= 1:
+        is_right = part is not None and part.value is not None and part.value >= 1
+        if is_right if reason is None else reason not in why:
             continue
-        if reason is not None and reason not in why:
-            continue
-        key = why if reason is None else str(total)  # with a reason, every completion for itself
-        counts[key] += 1
-        if len(examples) < (MAX_REASONS if reason is None else limit):
-            examples.setdefault(key, list(_example(row, part, why)))
+        counts[why] += 1
+        if why in examples or len(examples) < MAX_REASONS:
+            of_reason = examples.setdefault(why, [])
+            of_reason += [list(_example(row, part))] if len(of_reason) < limit else []
     asked = f"{metric} below 1 or none" if reason is None else f"a reason with {reason!r}"
     yield f"{sum(counts.values()):,} of {counted(total, 'completion')}: {visible(asked)}"
-    shown = [key for key, _ in counts.most_common() if key in examples][:limit]
-    for key in shown:
-        yield ""
-        yield from ([f"{counts[key]:,} x {examples[key][0]}", *examples[key][1:]] if reason is None else examples[key])
+    shown = [why for why, _ in counts.most_common() if why in examples][:limit]
+    for why in shown:
+        yield f"\n{counts[why]:,} x {visible(why, 2 * MAX_LENGTH)}"
+        for lines in examples[why][: limit // len(shown)]:
+            yield from lines
     if hidden := len(counts) - len(shown):
-        yield f"\n{counted(hidden, 'more reason' if reason is None else 'more completion')} (--limit)"
+        yield f"\n{counted(hidden, 'more reason')}: --limit N shows more, --reason TEXT others of one reason"
 
 
-def _example(row: ScoreRow, part: PartScore | None, why: str) -> Iterator[str]:
-    yield visible(why, 2 * MAX_LENGTH)
+def _example(row: ScoreRow, part: PartScore | None) -> Iterator[str]:
     value = f", {metric_of(row)} {value_and_status(part)}" if part else ""
     yield f"  {visible(name_of(row))}, completion {row['completion']}{value}"
     prompt = prompt_of(row)

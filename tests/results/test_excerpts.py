@@ -1,4 +1,4 @@
-"""A few completions in the terminal: one of each reason, frequent ones first, and nothing that steers the terminal."""
+"""A few completions in the terminal: by reason, frequent ones first, and nothing that steers the terminal."""
 
 import json
 
@@ -19,12 +19,28 @@ def with_reasons(row, *reasons):
     return rows
 
 
-def test_the_first_completion_of_each_reason_is_shown_frequent_reasons_first(row):
-    lines = list(excerpts(with_reasons(row, "rare", "often", "often", "often", "twice", "twice"), 2))
+def names(lines):
+    return [line.split(",")[0].strip() for line in lines if "completion 0" in line]
+
+
+def headings(lines):
+    return [line.strip() for line in lines if " x " in line]
+
+
+@pytest.mark.parametrize(
+    ("limit", "reasons", "shown", "more"),
+    [
+        (1, ["3 x often"], ["q2"], 2),
+        (2, ["3 x often", "2 x twice"], ["q2", "q5"], 1),
+        (3, ["3 x often", "2 x twice", "1 x rare"], ["q2", "q5", "q1"], 0),
+        (7, ["3 x often", "2 x twice", "1 x rare"], ["q2", "q3", "q5", "q6", "q1"], 0),
+    ],
+)
+def test_the_first_completions_of_each_reason_are_shown_frequent_reasons_first(row, limit, reasons, shown, more):
+    lines = list(excerpts(with_reasons(row, "rare", "often", "often", "often", "twice", "twice"), limit))
     assert lines[0] == "6 of 7 completions: accuracy below 1 or none"
-    assert [line for line in lines if " x " in line] == ["3 x often", "2 x twice"]
-    assert [line.split(",")[0].strip() for line in lines if "completion 0" in line] == ["q2", "q5"]
-    assert lines[-1] == "\n1 more reason (--limit)"
+    assert (headings(lines), names(lines)) == (reasons, shown)
+    assert (f"{more} more reason" in lines[-1]) == (more > 0)
 
 
 def test_a_completion_is_shown_with_its_question_the_end_of_its_text_answer_and_gold(row):
@@ -32,30 +48,29 @@ def test_a_completion_is_shown_with_its_question_the_end_of_its_text_answer_and_
     (made,) = with_reasons(row, "why not")[1:]
     made |= {"id": "9", "line": 9, "prompt": chat, "text": "x" * 500 + " the end"}
     lines = list(excerpts([made], 5))
-    assert lines[2:5] == ["1 x why not", "  line 9, completion 0, accuracy 0", "  question What is 2+2?"]
-    assert lines[5].startswith("  text     …xxx")
-    assert lines[5].endswith("x the end")
-    assert lines[6] == "  answer   '4', gold '4'"
+    assert lines[1:4] == ["\n1 x why not", "  line 9, completion 0, accuracy 0", "  question What is 2+2?"]
+    assert lines[4].startswith("  text     …xxx")
+    assert lines[4].endswith("x the end")
+    assert lines[5] == "  answer   '4', gold '4'"
 
 
 def test_completions_with_a_given_reason_are_shown_right_or_wrong(row):
     rows = with_reasons(row, "a different number", "a different unit", "a different number")
     rows[0]["parts"]["accuracy"]["explanation"] = "the same number"
-    lines = list(excerpts(rows, 2, "number"))
+    lines = list(excerpts(rows, 4, "number"))
     assert lines[0] == "3 of 4 completions: a reason with 'number'"
-    assert [line for line in lines if line.endswith("number")] == ["the same number", "a different number"]
-    assert lines[-1] == "\n1 more completion (--limit)"
+    assert (headings(lines), names(lines)) == (["2 x a different number", "1 x the same number"], ["q1", "q3", "q0"])
 
 
 def test_unscored_completions_files_without_texts_and_many_reasons(row, monkeypatch):
     monkeypatch.setattr(module, "MAX_REASONS", 2)
     bare = {key: value for key, value in row(0, 0, None).items() if key not in ("text", "prompt")}
-    assert list(excerpts([bare], 5))[2:] == [
-        "1 x gold is not a number", "  q0, completion 0, accuracy unscored [bad_gold]", "  answer   '4', gold '4'"
+    assert list(excerpts([bare], 5))[1:] == [
+        "\n1 x gold is not a number", "  q0, completion 0, accuracy unscored [bad_gold]", "  answer   '4', gold '4'"
     ]  # fmt: skip
     lines = list(excerpts(with_reasons(row, "a", "b", "c", "c"), 5))
-    assert [line for line in lines if " x " in line] == ["1 x a", "1 x b"]
-    assert lines[-1] == "\n1 more reason (--limit)"
+    assert headings(lines) == ["1 x a", "1 x b"]
+    assert "1 more reason" in lines[-1]
 
 
 def test_the_command_shows_texts_that_cannot_steer_the_terminal(row, tmp_path):
