@@ -41,7 +41,7 @@ def from_answer_tags(text: str, tags: list[Tag], read: Callable[[str], Extracted
             denied = denied or (len(contents) <= MAX_ANSWERS and is_denied(text, opening.start))
             opening = None
     if opening is not None or not contents:
-        return ExtractedAnswer((), "answer_tag", "the answer tag is not closed")
+        return ExtractedAnswer((), "answer_tag", f"the answer tag is not {'closed' if opening else 'opened'}")
     parts = [read(content) for content in contents]
     for part in parts:
         if not part.answers:

@@ -80,7 +80,7 @@ def test_invalid_sources_are_refused(sources: tuple[str, ...]) -> None:
         ("<think>\\boxed{72}</think>", "no_answer", "no answer found: there is no text after the reasoning"),
         ("<think>a</think><think>\\boxed{72}", "no_answer", "the reasoning block is not closed"),
         ("<answer>72", "no_answer", "the answer tag is not closed"),
-        ("72</answer>", "no_answer", "the answer tag is not closed"),
+        ("72</answer>", "no_answer", "the answer tag is not opened"),
         ("<answer><answer>72</answer></answer>", "no_answer", "answer tags are nested"),
         ("<answer> </answer>", "no_answer", "the answer is empty"),
         (r"\boxed{72", "no_answer", "the box is not closed"),
