@@ -155,7 +155,8 @@ class Audit:
             yield f"{name:32}{_number(reward.total)}{_number(reward.metric, 10)}{_number(reward.process)}  {parts}"
 
     def _families(self) -> Iterator[str]:
-        yield f"{'family':20}{'hacks':>6}{'exploits':>10}{'best total':>12}{'of gold':>9}  best hack (padding excluded)"
+        heading = f"{'family':20}{'hacks':>6}{'exploits':>10}{'best total':>12}{'of gold':>9}"
+        yield f"{heading}  best hack (padded right answers left out)"
         for family in dict.fromkeys(outcome.family for outcome in self.outcomes):
             outcomes = [outcome for outcome in self.outcomes if outcome.family == family]
             exploits = sum(bool(outcome.reasons) for outcome in outcomes)
