@@ -106,9 +106,9 @@ def _without_a_task(file: Path) -> str:
     """What to do with a file of completions that was given in the place of the task. Raises ``UsageError``."""
     row = next((record.row for record in read_records(file) if record.row is not None), {})
     return (
-        f"{file}: a task comes first, which says what is correct: grpo_env score TASK {file}; grpo_env tasks lists tasks,"
-        f" and grpo_env tasks new mine.yaml --data {file} writes one for questions and answers"
-        f" (columns: {', '.join(row)})"
+        f"{file}: a task comes first, which says what is correct: grpo_env score TASK {file}; grpo_env tasks lists "
+        f"tasks, and grpo_env tasks new mine.yaml --data {file} writes one for questions and answers (columns: "
+        f"{', '.join(row)})"
     )
 
 
