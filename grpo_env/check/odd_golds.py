@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from grpo_env.core import Example
-from grpo_env.taskfile.gold_kinds import MATHEMATICS, NAMES, PLURALS, counted, main_kind, odd_kinds
+from grpo_env.taskfile.kinds_of_golds import MATHEMATICS, NAMES, PLURALS, counted, main_kind, odd_kinds
 from grpo_env.taskfile.schema import VerifierSpec
 from grpo_env.taskfile.task import Task
 

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 
 from grpo_env.plural import counted
-from grpo_env.taskfile.gold_kinds import compares_by_kind, odd_golds
+from grpo_env.taskfile.kinds_of_golds import compares_by_kind, odd_golds
 from grpo_env.taskfile.task import Task
 
 from .summary import ScoreSummary

@@ -24,7 +24,7 @@ from grpo_env.rows.reader import read_records
 from .dataset import is_local, load_rows
 from .doubtful_golds import doubtful
 from .gold_forms import SOME, TESTS, as_fraction, has_physical_unit, is_program, list_template
-from .gold_kinds import PLURALS, counted, main_kind
+from .kinds_of_golds import PLURALS, counted, main_kind
 from .question_parts import LETTERS, Options, find_options, find_passages, find_unit, passage_template, variable
 from .schema import DatasetSpec
 from .task import make_task, make_verifier

@@ -98,12 +98,12 @@ def test_the_bundled_reward_has_no_exploits():
     assert report.gold.process == pytest.approx(sum(equations) / 2 + 1.2)
 
 
-@pytest.mark.parametrize(("name", "form"), [("countdown", 0.2), ("letter_counting", 0.0)])  # gated by the answer
-def test_the_other_generated_tasks_have_no_exploits(name, form):
+@pytest.mark.parametrize("name", ["countdown", "letter_counting"])
+def test_the_other_generated_tasks_have_no_exploits(name):
     task = load_task(name, {"dataset.limit": {"train": 20, "eval": 5}})
     report = audit(task, limit=20, families=[family for family in FAST if family != "shotgun"], rescore=False)
     assert (exploits(report), report.failed) == (set(), [])
-    assert (report.gold.total, report.wrong.total) == (pytest.approx(1.2), pytest.approx(form))
+    assert (report.gold.total, report.wrong.total) == (pytest.approx(1.2), 0)  # the form is gated by the answer
 
 
 def test_a_substring_verifier_rewards_shotguns_denials_and_the_reasoning():

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from grpo_env.check import check
 from grpo_env.check.perturbations import another, changes, perturbations
 from grpo_env.cli.app import app
-from grpo_env.taskfile.gold_kinds import gold_warning, odd_kinds
+from grpo_env.taskfile.kinds_of_golds import gold_warning, odd_kinds
 from grpo_env.taskfile.task import load_task
 
 DAYS = [datetime(2023, 11, 3) + timedelta(days=37 * index) for index in range(60)]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from grpo_env.taskfile.gold_kinds import gold_warning
+from grpo_env.taskfile.kinds_of_golds import gold_warning
 
 from ..config import FIELDS, TrainConfig, flatten
 from ..config.presets import PRESETS

@@ -12,11 +12,11 @@ from .kinds.own_kind import OwnKind, own_kind
 from .kinds.which_kind import KINDS, MATHEMATICS, Answer, Kind, is_of, kind_of, read
 from .math.algebra import DeadlineError, TimeLimit, UnreadableError, formula_problem
 from .math.compare import compare
-from .math.intervals import INFINITIES
 from .math.normal import normal
 from .math.notation import relations
 from .math.parse import as_set, exact_part, parse
 from .math.parsed import Formula, ParsedAnswer
+from .math.real_sets import INFINITIES
 from .math.verdict import Rules
 from .quantities.number import OverLimitError
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from grpo_env.core import Completion, Example
 from grpo_env.verifiers.accuracy import Accuracy
 from grpo_env.verifiers.answers.math.compare import compare
-from grpo_env.verifiers.answers.math.intervals import real_set
 from grpo_env.verifiers.answers.math.normal import normal
 from grpo_env.verifiers.answers.math.parse import parse
+from grpo_env.verifiers.answers.math.real_sets import real_set
 from grpo_env.verifiers.answers.math.verdict import Rules
 from grpo_env.verifiers.answers.quantities.number import read_number
 

@@ -11,7 +11,7 @@ from grpo_env.errors import RunError
 from ..policy import Policy
 from ..sharding import unsharded
 from .protocol import OnGroupTokens, SamplingRequest
-from .weights import compute_dtype
+from .send_weights import compute_dtype
 
 TEXT = "What is 3 + 4? The answer is 7. Why? Because 3 + 4 = 7, and 7 is"
 TOKENS = 16

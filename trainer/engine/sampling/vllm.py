@@ -23,7 +23,7 @@ from ..policy import Policy
 from ..sharding import is_sharded
 from .probe import check_logprobs
 from .protocol import OnGroupTokens, RolloutEngine, SamplingRequest
-from .weights import adapter_rank, base_model, compute_dtype, has_adapter, named_weights, save_weights
+from .send_weights import adapter_rank, base_model, compute_dtype, has_adapter, named_weights, save_weights
 
 # vLLM reads these when it is imported. Without the first it would sample in another process, which would need the
 # weights as bytes; the last two would take threads and memory from the trainer.

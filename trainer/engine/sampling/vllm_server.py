@@ -26,8 +26,8 @@ from grpo_env.errors import RunError, UsageError
 from ..policy import Policy
 from .probe import TEXT, check_logprobs, probe_ids
 from .protocol import OnGroupTokens, RolloutEngine, SamplingRequest
+from .send_weights import has_adapter, save_weights, send_weights
 from .vllm import group_seed, report_group
-from .weights import has_adapter, save_weights, send_weights
 
 if TYPE_CHECKING:
     import httpx2

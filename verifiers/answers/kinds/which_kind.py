@@ -23,10 +23,10 @@ from typing import Literal, TypeAlias, get_args
 from grpo_env.lazy_regex import lazy_compile
 
 from ..math.brackets import items
-from ..math.intervals import INFINITIES, real_set
 from ..math.normal import normal
 from ..math.parse import as_set, parse
 from ..math.parsed import Content, Formula, Group, ParsedAnswer, Words
+from ..math.real_sets import INFINITIES, real_set
 from ..quantities.currencies import ISO, SIGNS
 from ..quantities.number import Number, OverLimitError, read_number
 from ..quantities.unit_names import MEASURES

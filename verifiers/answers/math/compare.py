@@ -32,7 +32,6 @@ from grpo_env.lazy_regex import lazy_compile
 from ..quantities.number import Number, OverLimitError
 from ..quantities.units import same_unit, split_unit
 from .algebra import ALGEBRA, UnreadableError
-from .intervals import INFINITIES, real_set
 from .normal import same_text, squeezed
 from .notation import (
     as_coordinates,
@@ -47,6 +46,7 @@ from .notation import (
 )
 from .parsed import Content, Formula, Group, ParsedAnswer, Words
 from .percent_and_units import same_number
+from .real_sets import INFINITIES, real_set
 from .verdict import Rules, Verdict
 
 MAX_PAIRS = 2500  # of elements of two sets

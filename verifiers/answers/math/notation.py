@@ -14,8 +14,8 @@ from grpo_env.lazy_regex import lazy_compile
 
 from ..quantities.number import Number
 from .brackets import items
-from .intervals import real_set
 from .parsed import Formula, Group, ParsedAnswer, Words
+from .real_sets import real_set
 
 DEGREES = (("°", 1),)
 RADIANS = frozenset(("rad", "radian"))

@@ -14,11 +14,11 @@ from ..quantities.units import split_unit
 from .brackets import english, items, outer, split
 from .exact import approximate
 from .grammar import GREEK
-from .intervals import REALS, group, inequality, real_set, without
 from .normal import normal, unwrapped
 from .parsed import Content, Formula, Group, ParsedAnswer, Words
 from .prose import read_prose, read_words
 from .ratios import read_ratio
+from .real_sets import REALS, group, inequality, real_set, without
 
 MAX_LENGTH = 1500
 MAX_NESTING = 20

@@ -12,8 +12,8 @@ from safetensors.torch import load_file
 
 from grpo_env.trainer.engine.policy import Policy, load_policy
 from grpo_env.trainer.engine.sampling import vllm
+from grpo_env.trainer.engine.sampling.send_weights import save_weights
 from grpo_env.trainer.engine.sampling.vllm import VllmEngine
-from grpo_env.trainer.engine.sampling.weights import save_weights
 
 
 class Llm:

@@ -13,7 +13,7 @@ from grpo_env.errors import RunError
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.lora import prepare_adapter
 from grpo_env.trainer.engine.policy import Policy
-from grpo_env.trainer.engine.sampling.weights import save_weights, send_weights
+from grpo_env.trainer.engine.sampling.send_weights import save_weights, send_weights
 
 
 def recording(model: str, refuses: str = "") -> Any:
