@@ -108,9 +108,9 @@ def pack_batches(
         config: the settings.
         micro_batch_tokens: as in ``pack_rows``.
     """
-    counts = scored = torch.tensor([row.score.scored for row in rollouts])
+    in_loss = scored = torch.tensor([row.score.scored for row in rollouts])
     if config.advantage.truncated == "mask":
-        counts = scored & torch.tensor([row.rollout.finish != "length" for row in rollouts])
+        in_loss = scored & torch.tensor([row.rollout.finish != "length" for row in rollouts])
     trained = (advantages != 0).any(1) | (config.kl.coef > 0 or config.loss.function is not None)
     lengths = torch.tensor([row.rollout.num_sampled for row in rollouts])
     size, count = config.group_size, config.optimizer.mini_batches
@@ -122,7 +122,7 @@ def pack_batches(
     for first in range(count):
         members, local = rows[first::count].flatten(), rows[first::count][is_local[first::count]]
         groups = [
-            [_Row(rollouts[row].rollout, advantages[row]) for row in group if counts[row] and trained[row]]
+            [_Row(rollouts[row].rollout, advantages[row]) for row in group if in_loss[row] and trained[row]]
             for group in local.tolist()
         ]
         parts = _packed(groups, micro_batch_tokens, shared=policy.shares_prompts)
@@ -130,8 +130,8 @@ def pack_batches(
         if is_sharded(policy):  # all processes must make the same number of passes
             passes = max(1, *gather_object([len(micro_batches)]))
             micro_batches = pad_micro_batches(micro_batches, passes, policy.device)
-        counted = lengths[members][counts[members]]
-        batches.append(Batch(counted, int(scored[members].sum()), micro_batches, int(uniform[first::count].sum())))
+        lengths_in_loss, uniform_groups = lengths[members][in_loss[members]], int(uniform[first::count].sum())
+        batches.append(Batch(lengths_in_loss, int(scored[members].sum()), micro_batches, uniform_groups))
     return batches
 
 
