@@ -39,7 +39,7 @@ NUMBER = re.compile(r"\d[\d,]*\.?\d*|\.\d+")
 PASSING = re.compile(
     r"(?<=slowest score )[\d.]+ s \(\w+\)"
     r"|\d[\d,.]*(?= (?:s|ms|seconds|min)\b)|\d[\d,.]*(?=/s\b)|(?<=left )\d+:\d+|(?<=elapsed )\d+:\d+"
-    r"|(?<=tokens_per_second )[\d,]+|(?<=_seconds\": )[\d.e-]+|(?<=\"seconds\": )[\d.e-]+|(?<=-)\d{8}-\d+"
+    r"|(?<=tokens_per_second )[\d,]+|(?<=seconds\": )[\d.e-]+|(?<=seconds\":)[\d.e-]+|(?<=-)\d{8}-\d+"
 )
 
 

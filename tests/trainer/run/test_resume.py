@@ -54,7 +54,7 @@ PLACES = (
 )
 PLACES_RESUMING = ("RunFolder.load", "RunFiles.drop_from", "RunFolder.save", "update")
 NAMES = frozenset(name for name, _ in PLACES) | frozenset(PLACES_RESUMING)
-TIMES = re.compile(rb'"(seconds|tokens_per_second|\w+_seconds)": [^,}]+')
+TIMES = re.compile(rb'"(seconds|tokens_per_second|\w+_seconds)": ?[^,}]+')
 
 
 class Watch:
