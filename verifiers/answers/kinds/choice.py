@@ -59,8 +59,8 @@ _QUOTED = lazy_compile(r"(?<!\w)['\u2018\u2019](\w)['\u2019](?!\w)")
 _YES_OR_NO = lazy_compile(r"\W*(?:yes|no)\b", re.IGNORECASE)
 
 _STARTS_WITH_OPTION = lazy_compile(
-    r"[\s$*_\"'`]*(?:(?:most |very )?likely\s"
-    r"|(?:the )?(?:correct |right |best )?(?:option|choice|answer|letter)(?: is)?:?\s)*"
+    r"[\s$*_\"'`]*+(?:(?:most |very )?likely\s"
+    r"|(?:the )?(?:correct |right |best )?(?:option|choice|answer|letter)(?: is)?:?\s)*+"
     r"(?:\\(?:text|textbf|mathrm|mathbf)\s?\{)?[\s$*_\"'`]*"
     r"(?:[(\[]\s?[A-Z]\s?[)\]]|[A-Z](?=$|[\s.,:;)}/\]*\"'`$—–-])(?!\s[a-z]+ing\b))"  # noqa: RUF001
 )

@@ -50,9 +50,8 @@ _PAIRS = (
 _BOXED = lazy_compile(r"\\(?:boxed|fbox)\s*\{(.*)\}", re.DOTALL)
 _FENCE = lazy_compile(r"```[a-z]{0,12}\s(.*?)\s*```", re.DOTALL)
 _ARTICLE = lazy_compile(r"\A(?:an?|the)\s(?=\S\S)", re.IGNORECASE)
-_CASED = lazy_compile(
-    r"(?=.*[A-Za-z].*\d|.*\d.*[A-Za-z])|[a-z][A-Z]|\A[A-Z]{2,3}\Z|[A-Z]{2}[a-z]|\(\)|(?:\A|\s)-[A-Za-z]\b"
-)
+_CASED = lazy_compile(r"[a-z][A-Z]|\A[A-Z]{2,3}\Z|[A-Z]{2}[a-z]|\(\)|(?:\A|\s)-[A-Za-z]\b")
+_LETTER, _DIGIT = lazy_compile(r"[A-Za-z]"), lazy_compile(r"\d")
 _PAIRS_OF_LETTERS = lazy_compile(r"\b(?:([a-z])\1)+\b", re.IGNORECASE)  # genotypes: Aa, AaBb
 _HALF = lazy_compile(r"(?<=\d)\s?([ap])\.?\s?m\b\.?", re.IGNORECASE)  # 4:30 p.m.
 
@@ -107,8 +106,8 @@ def same_text(gold: str, answer: str, ignore_case: bool = True, ignore_article: 
     one, other = (_key(text, ignore_article) for text in (gold, answer))
     return one == other or (
         ignore_case
-        and not (_is_cased(one) or (len(one) < 3 and _is_cased(other)))
         and one.casefold() == other.casefold()
+        and not (_is_cased(one) or (len(one) < 3 and _is_cased(other)))
     )
 
 
@@ -120,6 +119,8 @@ def _key(text: str, ignore_article: bool) -> str:
 
 
 def _is_cased(text: str) -> bool:
-    return ((" " not in text or " -" in text) and _CASED.search(text) is not None) or _PAIRS_OF_LETTERS.search(
-        text
-    ) is not None
+    if " " not in text or " -" in text:
+        mixed = any(_LETTER.search(line) and _DIGIT.search(line) for line in text.split("\n"))
+        if mixed or _CASED.search(text):
+            return True
+    return _PAIRS_OF_LETTERS.search(text) is not None

@@ -104,6 +104,19 @@ def test_long_gold_answers_take_linear_time(unit: str, long_text: Callable[[str]
     assert score("192.168.0.1", f"<answer>{text[:299]}</answer>").value == 0
 
 
+@pytest.mark.parametrize(
+    "gold",
+    ["B", "(B) 29", "yes", "2024-05-05", "[1, 2]", "x+1", "(1,2)", "18", "\\{1,2\\}", "Paris", "50%", "18 m", "(0,1]"],
+)
+def test_long_answers_take_linear_time_with_every_kind_of_gold_answer(
+    gold: str, long_text: Callable[[str], str]
+) -> None:
+    for unit in ("x", "7", "'", "A, ", "1.", "no, ", "(1,", "x+", "- "):
+        text = long_text(unit)
+        for completion in (f"<answer>{text}</answer>", f"\\boxed{{{text}}}", f"The answer is {text}"):
+            assert not score(gold, completion).value
+
+
 def test_a_kind_can_be_fixed() -> None:
     assert score("2024", "<answer>2024</answer>", kind="date").status == "bad_gold"
     assert score("3-1", "<answer>2</answer>", kind="formula", unevaluated="correct").value == 1
