@@ -151,12 +151,14 @@ def _task(foreign: Foreign, *, is_chat: bool) -> Task:
     """A task with the verifiers as its whole reward."""
     first = next((record.row for record in read_records(foreign.data) if record.row is not None), {})
     question = guess(first, QUESTION) or ""
+    answer = guess([name for name in first if name != question], ANSWER)
     is_messages = not foreign.prompt and isinstance(first.get(question), list)
     prompt = foreign.prompt or (f"{{{{ {variable(question)} }}}}" if question else "?")
+    answers = {"answer": f"{{{{ {variable(answer)} }}}}"} if answer and "answer" not in first else {}
     spec = {
         "version": 1,
         "task": re.sub(r"[^A-Za-z0-9.-]+", "_", "-".join(foreign.verifiers)).strip("_.-"),
-        "dataset": {"path": str(foreign.data.absolute()), "split": {"train": 1.0}},
+        "dataset": {"path": str(foreign.data.absolute()), "split": {"train": 1.0}, **answers},
         "prompt": {"messages": question} if is_messages else {"user" if is_chat else "text": prompt},
         "verifiers": {name: {**spec, "deadline": SECONDS} for name, spec in foreign.verifiers.items()},
         "metric": next(iter(foreign.verifiers)),

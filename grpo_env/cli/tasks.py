@@ -205,6 +205,8 @@ def audit(
         if task is None or data is not None or gym is not None:
             foreign = _foreign([task, *(overrides or [])] if task else [], data, gym, verifiers, Path(folder), limit)
             results = {"texts": audit_foreign(foreign, limit, only or [], budget=budget, progress=status.update)}
+        elif re.fullmatch(r".+\.py:[\w,]+", task):
+            raise UsageError(f"{task}: a function needs rows to be audited on; add --data FILE")
         else:
             for path in verifiers or []:
                 load_file(Path(path))

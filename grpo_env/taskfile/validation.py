@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
+from difflib import get_close_matches
 from functools import cache
 from typing import Any, TypeVar, cast, get_args, get_type_hints
 
@@ -101,6 +102,9 @@ def _usage_error(error: ValidationError, data: Any, model: Any, source: str, at:
         (index for index, path in enumerate(paths) if path[: len(paths[0])] == paths[0]),
         key=lambda index: len(paths[index]),
     )
+    if problems[chosen]["type"] == "missing":  # perhaps it is there, misspelled
+        unknown = {path[-1]: n for n, path in enumerate(paths) if problems[n]["type"] == "extra_forbidden"}
+        chosen = next((unknown[name] for name in get_close_matches(str(problems[chosen]["loc"][-1]), unknown)), chosen)
     problem, path = problems[chosen], paths[chosen]
     where = f"{source}: {'.'.join([*at, *path])}" if (at or path) else source
     if problem["type"] in ("extra_forbidden", "unexpected_keyword_argument"):

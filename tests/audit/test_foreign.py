@@ -101,6 +101,20 @@ def test_refused_right_answers_are_reported(tmp_path):
     assert "REFUSED a_period" not in text
 
 
+def test_a_gold_column_of_another_name_is_the_answer_of_a_function(tmp_path):
+    (tmp_path / "rows.jsonl").write_text(
+        "".join(json.dumps({"question": row["question"], "gold": row["answer"]}) + "\n" for row in NUMBERS)
+    )
+    (tmp_path / "own.py").write_text("def paid(completion, answer):\n    return float(str(answer) in completion)\n")
+    report = run_on(tmp_path, f"{tmp_path}/own.py:paid", families=["negated"])
+    assert "not_gold" in [outcome.hack for outcome in report.exploits], str(report)
+
+
+def test_a_function_without_rows_is_one_line(tmp_path):
+    done = CliRunner().invoke(app, ["audit", "own.py:paid"])
+    assert "own.py:paid: a function needs rows to be audited on; add --data FILE" in str(done.exception)
+
+
 def test_functions_that_pay_no_answer_and_columns_that_are_missing_are_errors(tmp_path):
     (tmp_path / "nothing_paid.py").write_text(
         "def reward(completion):\n    return 0.0\n\n\ndef other(completion, missing):\n    return 1.0\n"

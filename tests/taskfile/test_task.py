@@ -427,6 +427,15 @@ def test_an_invalid_task_file_is_one_line_with_file_key_and_hint(folder, key, va
     assert "\n" not in message
 
 
+@pytest.mark.parametrize(("wrong", "right"), [("verifyers", "verifiers"), ("metrc", "metric"), ("taks", "task")])
+def test_a_misspelled_key_is_named_rather_than_the_one_that_is_missing(folder, wrong, right):
+    data = changed(right, ...)
+    with pytest.raises(UsageError, match=rf"^my/file.yaml: {wrong}: unknown key; did you mean '{right}'\?$"):
+        make_task({**data, wrong: GOOD[right]}, "my/file.yaml", folder)
+    with pytest.raises(UsageError, match=rf"^my/file.yaml: {right}: this key is required$"):
+        make_task({**data, "services": {}}, "my/file.yaml", folder)
+
+
 def test_an_integer_without_a_text_is_an_error_like_others(folder):
     """YAML has them in base 16; Python refuses to write more than 4,300 decimal digits."""
     with pytest.raises(UsageError, match=r"limit: Input should be a valid dictionary, got an integer of many digits$"):

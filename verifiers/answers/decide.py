@@ -103,7 +103,10 @@ def _by_kind(gold: Gold, text: str, rules: Rules) -> Verdict:
     if gold.kind == "choice":
         return _by_letter(gold, text, rules)
     if gold.kind == "date":
-        same = _same_date(gold.answer, text)
+        date = read_date(plain(text))
+        if date is None:
+            return Verdict(False, "no date that can be read")
+        same = isinstance(gold.answer, Date) and same_date(gold.answer, date)
         return Verdict(same, "the same date" if same else "a different date")
     if gold.kind == "truth":
         same, with_reason = same_truth(gold.text, text, rules.ignore_case)
@@ -129,10 +132,6 @@ def _by_letter(gold: Gold, text: str, rules: Rules) -> Verdict:
         return Verdict(False, "a different text")
     same = named.letters == {letter.upper()} and (rules.ignore_case or letter in text)
     return Verdict(same, "the same choice" if same else "a different text")
-
-
-def _same_date(gold: object, text: str) -> bool:
-    return isinstance(gold, Date) and (date := read_date(plain(text))) is not None and same_date(gold, date)
 
 
 def _is_plain_number(gold: Gold, text: str) -> bool:

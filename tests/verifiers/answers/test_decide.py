@@ -56,6 +56,7 @@ def test_right_answers(gold: str, answer: str, rule: str) -> None:
         ("4 cm", r"It is $\boxed{4}$ meters.", "a different unit"),
         ("B", "<answer>B or C</answer>", "several answers, or a doubt"),
         ("2024-05-01", "<answer>May 2, 2024</answer>", "a different date"),
+        ("2024-05-01", "<answer>1969年5月1日</answer>", "no date that can be read"),
         ('{"a": 1}', '<answer>{"a": 2}</answer>', "a different value"),
         ("Paris", "<answer>Lyon</answer>", "a different text"),
     ],

@@ -107,7 +107,7 @@ def final_answer(
     answer = answer or _answer(format, text, sources, is_number)
     if answer is None:
         is_empty = "there is no text after the reasoning" if completion.text else "the text is empty"
-        places = f"it has to be {_places(format, sources)}" if text.strip() else is_empty
+        places = f"write it {_places(format, sources)}" if text.strip() else is_empty
         return ExtractedAnswer((), "none", f"no answer found: {places}", text=text)
     answers, source, reason, denied, end, unit, _ = answer
     if source == "last_line" and end:

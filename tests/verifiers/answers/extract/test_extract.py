@@ -91,7 +91,7 @@ def test_invalid_sources_are_refused(sources: tuple[str, ...]) -> None:
         (
             "Seventy two, as I said, and nobody would doubt it for a moment.",
             "no_answer",
-            f"no answer found: it has to be {PLACES}",
+            f"no answer found: write it {PLACES}",
         ),
         ("I think it is that.", "scored", f"last_line: words where a number or formula was expected; {NOT_MARKED}"),
         ("That", "scored", "last_line: words where a number or formula was expected"),
@@ -122,7 +122,7 @@ def test_why_an_answer_is_not_accepted(completion: str, status: str, why: str) -
 def test_a_missing_answer_is_told_where_it_has_to_be(sources, tag, places) -> None:
     verifier = Accuracy(format=Format(answer=tag), sources=sources)
     score = verifier(Example("x", answer="Paris"), Completion("That would be Paris, of course, since long ago."))
-    assert (score.status, score.explanation) == ("no_answer", f"no answer found: it has to be {places}")
+    assert (score.status, score.explanation) == ("no_answer", f"no answer found: write it {places}")
 
 
 @pytest.mark.parametrize("name", ["accuracy", "exact_text", "pattern"])
