@@ -49,12 +49,15 @@ def show(
     reason: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Print completions whose reason contains this, right or wrong.")
     ] = None,
+    disagrees: Annotated[
+        bool, typer.Option("--disagrees", help="Print completions whose verdict is not their label (score --label).")
+    ] = False,
 ) -> None:
     """Print completions that are not right in the terminal, by their reasons, the most frequent first."""
     from grpo_env.results.excerpts import excerpts
     from grpo_env.results.rows import read_scores
 
-    for line in excerpts(read_scores(scores), limit, reason):
+    for line in excerpts(read_scores(scores), limit, reason, disagrees=disagrees):
         print(line)
 
 

@@ -14,11 +14,14 @@ from .rows import ScoreRow, metric_of, name_of, prompt_of
 MAX_REASONS = 1000  # of which an example is kept, so that memory is bounded
 
 
-def excerpts(rows: Iterable[ScoreRow], limit: int, reason: str | None = None) -> Iterator[str]:
+def excerpts(
+    rows: Iterable[ScoreRow], limit: int, reason: str | None = None, *, disagrees: bool = False
+) -> Iterator[str]:
     """The lines: how many completions have a metric below 1 or none, and ``limit`` of them.
 
     The most frequent reasons come first, with equally many examples each. With ``reason``, of the completions, right or
-    wrong, whose explanation contains that text. Raises ``UsageError`` as ``metric_of`` and ``named_parts`` do.
+    wrong, whose explanation contains that text; with ``disagrees``, of those whose label is not the verdict. Raises
+    ``UsageError`` as ``metric_of`` and ``named_parts`` do.
     """
     counts, examples, total = Counter[str](), dict[str, list[list[str]]](), 0
     metric = "the metric"
@@ -28,13 +31,16 @@ def excerpts(rows: Iterable[ScoreRow], limit: int, reason: str | None = None) ->
         why = (part.explanation or part.status) if part else "not in this row"
         total += 1
         is_right = part is not None and part.value is not None and part.value >= 1
-        if is_right if reason is None else reason not in why:
+        if disagrees and row.get("label") in (None, is_right):
+            continue
+        if (is_right and not disagrees) if reason is None else reason not in why:
             continue
         counts[why] += 1
         if why in examples or len(examples) < MAX_REASONS:
             of_reason = examples.setdefault(why, [])
             of_reason += [list(_example(row, part))] if len(of_reason) < limit else []
     asked = f"{metric} below 1 or none" if reason is None else f"a reason with {reason!r}"
+    asked = "a verdict that is not their label" if disagrees and reason is None else asked
     yield f"{sum(counts.values()):,} of {counted(total, 'completion')}: {visible(asked)}"
     shown = [why for why, _ in counts.most_common() if why in examples][:limit]
     for why in shown:
@@ -47,7 +53,9 @@ def excerpts(rows: Iterable[ScoreRow], limit: int, reason: str | None = None) ->
 
 def _example(row: ScoreRow, part: PartScore | None) -> Iterator[str]:
     value = f", {metric_of(row)} {value_and_status(part)}" if part else ""
-    yield f"  {visible(name_of(row))}, completion {row['completion']}{value}"
+    label = row.get("label")
+    labelled = "" if label is None else f", labelled {'right' if label else 'wrong'}"
+    yield f"  {visible(name_of(row))}, completion {row['completion']}{value}{labelled}"
     prompt = prompt_of(row)
     question = prompt[-1]["content"] if isinstance(prompt, list) and prompt else prompt
     if question:

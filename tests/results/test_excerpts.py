@@ -54,6 +54,18 @@ def test_a_completion_is_shown_with_its_question_the_end_of_its_text_answer_and_
     assert lines[5] == "  answer   '4', gold '4'"
 
 
+def test_completions_whose_label_is_not_the_verdict_are_shown_with_it(row):
+    rows = with_reasons(row, "missed", "rightly refused", "without a label")  # the first one, q0, is right
+    for made, label in zip(rows, (False, True, False), strict=False):
+        made["label"] = label
+    lines = list(excerpts(rows, 4, disagrees=True))
+    assert lines[0] == "2 of 4 completions: a verdict that is not their label"
+    assert names(lines) == ["q0", "q1"]
+    assert any("accuracy 1, labelled wrong" in line for line in lines)
+    assert any("accuracy 0, labelled right" in line for line in lines)
+    assert names(excerpts(rows, 4, "missed", disagrees=True)) == ["q1"]
+
+
 def test_completions_with_a_given_reason_are_shown_right_or_wrong(row):
     rows = with_reasons(row, "a different number", "a different unit", "a different number")
     rows[0]["parts"]["accuracy"]["explanation"] = "the same number"
