@@ -117,7 +117,7 @@ def draft_task(file: Path, data: str | Path, question: str | None = None, answer
     }
     text = _with_both_splits(_filled_template(sections), file)
     notes = list(_notes(table, metric, golds, kinds, unusable, bool(id_template)))
-    completion = guess([name for name in table.names if variable(name) not in text], COMPLETION)
+    completion = guess([name for name in table.names if f"{{{{ {variable(name)}" not in text], COMPLETION)
     if completion and is_local(table.data, Path()):
         notes.append(f"completions: {completion}? grpo_env score {file} {data} --completion {completion}")
     return Draft(text, notes)

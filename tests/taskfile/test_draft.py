@@ -266,6 +266,7 @@ def test_a_hub_id_without_a_network_is_one_line(tmp_path, monkeypatch):
     ("column", "note"),
     [
         ("model_output", "completions: model_output? grpo_env score {task} {data} --completion model_output"),
+        ("completion", "completions: completion? grpo_env score {task} {data} --completion completion"),
         ("colour", None),
     ],
 )
