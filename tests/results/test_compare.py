@@ -285,8 +285,8 @@ def test_changed_verdicts_are_counted_by_the_rules_of_both_files():
     assert result.parts["accuracy"].rules == {(True, "number", "one number"): 3, (False, "same text", ""): 1}
     assert result.parts["total"].rules == {}
     lines = list(summary_lines(result))
-    assert "    correct by 'one number', before by 'number': 3" in lines
-    assert "    wrong by no rule, before by 'same text': 1" in lines
+    assert "    correct by 'one number', before wrong by 'number': 3" in lines
+    assert "    wrong, before correct by 'same text': 1" in lines
     assert [line.strip() for line in disagreement_lines(disagreements[0], "accuracy") if "rule" in line] == [
         "rule 'number'",
         "rule 'one number'",
@@ -300,9 +300,9 @@ def test_many_pairs_of_rules_have_one_line_together():
     a, b = ([row(str(n), value=value) for n in range(13)] for value in (0.0, 1.0))
     for n in range(13):
         b[n]["parts"]["accuracy"]["rule"] = f"rule {max(n, 1)}\n"
-    lines = [line for line in summary_lines(compared(a, b)[0]) if "before by" in line or "other rules" in line]
+    lines = [line for line in summary_lines(compared(a, b)[0]) if ", before " in line or "other rules" in line]
     assert len(lines) == 11
-    assert lines[0] == r"    correct by 'rule 1\n', before by no rule: 2"
+    assert lines[0] == r"    correct by 'rule 1\n', before wrong: 2"
     assert lines[-1] == "    by other rules: 2"
 
 

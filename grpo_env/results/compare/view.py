@@ -97,13 +97,14 @@ def _part_lines(name: str, part: PartComparison, is_main: bool) -> Iterator[str]
 
 def _rule_lines(part: PartComparison) -> Iterator[str]:
     for (gained, a, b), count in part.rules.most_common(MAX_RULES):
-        yield f"    {'correct' if gained else 'wrong'} by {_rule(b)}, before by {_rule(a)}: {count:,}"
+        now, before = ("correct", "wrong") if gained else ("wrong", "correct")
+        yield f"    {now}{_by(b)}, before {before}{_by(a)}: {count:,}"
     if rest := sum(count for _, count in part.rules.most_common()[MAX_RULES:]):
         yield f"    by other rules: {rest:,}"
 
 
-def _rule(name: str) -> str:
-    return f"'{visible(name)}'" if name else "no rule"
+def _by(rule: str) -> str:
+    return f" by '{visible(rule)}'" if rule else ""
 
 
 def _p(value: float) -> str:
