@@ -186,12 +186,8 @@ def _advice_for_accuracy(main: str, name: str, spec: VerifierSpec, golds: _Golds
     fixed = yaml_line(name, _options(spec) | {"kind": main})
     if golds.are_letters():
         return f"if the letters are options and no variables:\n  {fixed}"
-    if main == "number" and golds.odd and golds.are_padded():
-        return f"kind: number compares all of them by value:\n  {fixed}"
-    if main == "number" and golds.odd and golds.counts[main] >= MOST * len(golds.texts):
-        return f"kind: number refuses gold answers that are none:\n  {fixed}"
-    if main == "number" and golds.have_decimals() and _option(spec, "rel_tol") is _option(spec, "decimals") is None:
-        return f"accuracy compares numbers exactly; {_alternative('decimal', spec)}"
+    if main == "number" and (advice := _advice_for_numbers(fixed, spec, golds)):
+        return advice
     if main in MATHEMATICS or golds.counts[main] < MOST * len(golds.texts):
         return None
     if main == "text" and median(len(golds.texts[row].split()) for row in golds.indices[main]) >= FREE_TEXT:
@@ -203,6 +199,16 @@ def _advice_for_accuracy(main: str, name: str, spec: VerifierSpec, golds: _Golds
         line = yaml_line(name, _options(spec) | {"golds": "any"})
         return f"{advice}\nif each item of a list is a right answer:\n  {line}"
     return f"{advice}\n{_alternative(main, spec)}" if main in ALTERNATIVES else advice
+
+
+def _advice_for_numbers(fixed: str, spec: VerifierSpec, golds: _Golds) -> str | None:
+    if golds.odd and golds.are_padded():
+        return f"kind: number compares all of them by value:\n  {fixed}"
+    if golds.odd and golds.counts["number"] >= MOST * len(golds.texts):
+        return f"kind: number refuses gold answers that are none:\n  {fixed}"
+    if golds.have_decimals() and _option(spec, "rel_tol") is _option(spec, "decimals") is None:
+        return f"accuracy compares numbers exactly; {_alternative('decimal', spec)}"
+    return None
 
 
 def _alternative(kind: str, spec: VerifierSpec) -> str:

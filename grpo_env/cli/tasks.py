@@ -213,14 +213,18 @@ def audit(
             results = _audits(loaded_task(task, overrides), split, limit, only or [], budget, status.update)
     given = {"data": data, "gym": gym, "split": split, "limit": limit, "hacks": hacks, "verifiers": verifiers}
     results = {name: _with_command(result, [task, *(overrides or [])], given) for name, result in results.items()}
-    if as_json and len(results) > 1:
-        print(json.dumps({name: result.to_dict() for name, result in results.items()}, indent=2))
-    else:
-        for result in results.values():
-            _print_result(result, as_json)
+    _print_audits(results, as_json)
     found = [result.problems if fail_on == "problem" else result.exploits for result in results.values()]
     if fail_on != "never" and any(found):
         raise typer.Exit(1)
+
+
+def _print_audits(results: Mapping[str, Audit], as_json: bool) -> None:
+    if as_json and len(results) > 1:
+        print(json.dumps({name: result.to_dict() for name, result in results.items()}, indent=2))
+        return
+    for result in results.values():
+        _print_result(result, as_json)
 
 
 def _with_command(result: Audit, words: Sequence[str | None], given: Mapping[str, Any]) -> Audit:

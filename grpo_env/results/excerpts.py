@@ -30,17 +30,14 @@ def excerpts(
         part = next((part for name, part in named_parts(row) if is_called(name, metric)), None)
         why = (part.explanation or part.status) if part else "not in this row"
         total += 1
-        is_right = part is not None and part.value is not None and part.value >= 1
-        if disagrees and row.get("label") in (None, is_right):
-            continue
-        if (is_right and not disagrees) if reason is None else reason not in why:
+        if not _is_asked_for(row, part, why, reason, disagrees=disagrees):
             continue
         counts[why] += 1
         if why in examples or len(examples) < MAX_REASONS:
             of_reason = examples.setdefault(why, [])
             of_reason += [list(_example(row, part))] if len(of_reason) < limit else []
-    asked = f"{metric} below 1 or none" if reason is None else f"a reason with {reason!r}"
-    asked = "a verdict that is not their label" if disagrees and reason is None else asked
+    asked = "a verdict that is not their label" if disagrees else f"{metric} below 1 or none"
+    asked = asked if reason is None else f"a reason with {reason!r}"
     yield f"{sum(counts.values()):,} of {counted(total, 'completion')}: {visible(asked)}"
     shown = [why for why, _ in counts.most_common() if why in examples][:limit]
     for why in shown:
@@ -49,6 +46,13 @@ def excerpts(
             yield from lines
     if hidden := len(counts) - len(shown):
         yield f"\n{counted(hidden, 'more reason')}: --limit N shows more, --reason TEXT others of one reason"
+
+
+def _is_asked_for(row: ScoreRow, part: PartScore | None, why: str, reason: str | None, *, disagrees: bool) -> bool:
+    is_right = part is not None and part.value is not None and part.value >= 1
+    if disagrees and row.get("label") in (None, is_right):
+        return False
+    return (disagrees or not is_right) if reason is None else reason in why
 
 
 def _example(row: ScoreRow, part: PartScore | None) -> Iterator[str]:
