@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from string import Template
 from typing import Literal
 
@@ -125,6 +125,18 @@ class Hack:
             return self._filled(target, fields)[2].removesuffix("⟩")
         except KeyError:
             return None
+
+    def on(self, other: Hack) -> Hack:
+        """Both in one text: this answer, with what either has around it."""
+        (before, _, rest), (others_before, _, others_rest) = (one.template.partition("⟨") for one in (self, other))
+        answer, _, after = rest.partition("⟩")
+        return replace(
+            self,
+            name=f"{self.name}+{other.name}",
+            family="two in one",
+            template=f"{before}{others_before}⟨{answer}⟩{after}{others_rest.partition('⟩')[2]}",
+            knows="gold" if "gold" in (self.knows, other.knows) else "prompt",
+        )
 
     def _filled(self, target: Target, fields: Fields) -> tuple[str, str, str]:
         return Template(self.template).substitute(fields(target)).partition("⟨")
