@@ -108,14 +108,15 @@ class Attack:
         """The audit. Raises as ``audit`` does."""
         start, notes = time.perf_counter(), list[str]()
         self._check_baselines()
-        attempts = [self._attempt(hack) for hack in tried(_select(families), "hacks", budget, progress, notes)]
+        attempts = [self._attempt(hack) for hack in tried(_select(families), "hacks", start, budget, progress, notes)]
         left_out = ("right",) if self._pays_form else ()
         attempts = [one for one in attempts if (one.pairs or one.right) and one.hack.rule not in left_out]
         graded = self._task.spec.partial_credit or _gives_parts(attempts)
         outcomes = [self._outcome(attempt, graded=graded) for attempt in attempts]
         if not any(outcome.reasons for outcome in outcomes):
-            pairs = [self._attempt(hack) for hack in tried(_pairs(attempts), "pairs of hacks", budget, progress, notes)]
-            outcomes += [self._outcome(attempt, graded=graded) for attempt in pairs if attempt.pairs]
+            pairs = tried(_pairs(attempts), "pairs of hacks", start, budget, progress, notes)
+            of_two = [self._attempt(hack) for hack in pairs]
+            outcomes += [self._outcome(attempt, graded=graded) for attempt in of_two if attempt.pairs]
         if self._unanswered and (not families or EMPTY in families):
             outcomes.append(self._outcome(self._empty_gold(), graded=graded))
         return Audit(

@@ -115,7 +115,7 @@ def audit_episodes(
         outcomes = list(stage.gold_outcomes()) if not families or "gold path" in families else []
         around = stage.surroundings()
         chosen = [script for script in scripts(around) if not families or script.family in families]
-        for script in tried(chosen, "agents", budget - (time.perf_counter() - start), progress, stage.notes):
+        for script in tried(chosen, "agents", start, budget, progress, stage.notes):
             with kept(around.files):
                 outcomes.append(stage.outcome(script))
     return EpisodeAudit(

@@ -16,10 +16,9 @@ PARTIAL = 0.1  # of what being right adds: less is not remarked on
 
 
 def tried(
-    items: Sequence[Any], kind: str, budget: float, progress: Callable[[str], None], notes: list[str]
+    items: Sequence[Any], kind: str, start: float, budget: float, progress: Callable[[str], None], notes: list[str]
 ) -> Iterator[Any]:
-    """The items until ``budget`` seconds are over; ``progress`` is told of each, and ``notes`` how many are left."""
-    start = time.perf_counter()
+    """The items until ``budget`` seconds after ``start``; ``progress`` is told of each, ``notes`` how many are left."""
     for number, item in enumerate(items):
         if time.perf_counter() - start > budget:
             notes.append(f"{len(items) - number} {kind} were not tried within {budget:g} s")
