@@ -31,26 +31,13 @@ QWEN_1_5B = {  # the shape of Qwen2.5-1.5B
     "num_attention_heads": 12,
     "num_key_value_heads": 2,
 }
+BOXED = str(Path(__file__).parents[2] / "examples" / "gsm8k_boxed.yaml")
 TINY_SHAPE = {
     "hidden_size": 32,
     "intermediate_size": 64,
     "num_hidden_layers": 2,
     "num_attention_heads": 4,
     "num_key_value_heads": 2,
-}
-# GSM8K in the form in which small instruct models answer by themselves: a box, no tags.
-BOXED = {
-    "format": {"reasoning": None, "answer": None},
-    "prompt.system": "Write one calculation per line, then the final number in \\boxed{}.",
-    "prompt.shots": [
-        {
-            "user": "A shop sells pens at $3 each. Lena buys 4 pens and pays with a $20 bill. "
-            "How much change does she get?",
-            "assistant": "The pens cost 4*3=12 dollars.\nShe gets 20-12=8 dollars back.\n\\boxed{8}",
-        }
-    ],
-    "verifiers": {"accuracy": {"weight": 1.0}},
-    "cases": [],
 }
 
 
@@ -300,8 +287,8 @@ def _gsm8k(setup: Setup) -> Work:
     }
     if setup.tiny:
         settings["sampling.overlong_prompts"] = "drop"  # the bundled model has few positions
-    task = {**BOXED, "dataset.path": f"{setup.data}/gsm8k_{{split}}.jsonl"}
-    return Work("gsm8k", task, settings, {"engine.micro_batch_tokens": 16384}, {"per_device_train_batch_size": 32})
+    path = {"dataset.path": f"{setup.data}/gsm8k_{{split}}.jsonl"}
+    return Work(BOXED, path, settings, {"engine.micro_batch_tokens": 16384}, {"per_device_train_batch_size": 32})
 
 
 def _examples(setup: Setup) -> int:

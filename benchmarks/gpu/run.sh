@@ -20,7 +20,7 @@ cp $here/model.* $work/model/
 if [ -e $here/site.tar.xz ]; then
     python3 -c "import tarfile; tarfile.open('$here/site.tar.xz').extractall('$work/site', filter='data')" || exit
     python3 -m pip install -q --no-index --no-deps --no-build-isolation --no-cache-dir --root-user-action ignore --target $work/site . || exit
-    cp -r benchmarks $work/  # the working tree is replaced by the next call
+    cp -r benchmarks examples $work/  # the working tree is replaced by the next call
     date +%s > $work/begin
 fi
 # Stage A, in a session of its own, so that it outlives this call. If it was ended all the same, it goes on.
