@@ -139,13 +139,19 @@ def _word_kind(text: str, match: re.Match[str], run: list[_Token]) -> str:
         return "unit"
     is_variable = len(token) == 1 and _OPERATOR_NEXT.match(text, match.end()) is not None
     is_variable = is_variable or text.startswith("(", match.end())  # a function: sqrt(9) = 3
-    if is_variable or token == "of" or (run and not (after_operand and after_space)):
-        return "unknown"
-    return "word"
+    has_operand = any(kind[-1].isdecimal() for kind in _kinds(run))
+    is_inside = has_operand and not (after_operand and after_space)
+    is_part = token == "of" and bool(run) and "=" not in _kinds(run)  # "5 of the 12 - 4 = 8 eggs"
+    return "unknown" if is_variable or is_inside or is_part else "word"
 
 
 def _begins_run(text: str, kind: str, start: int, run: list[_Token]) -> bool:
-    """Whether a token cannot continue ``run``: a number after a number, or a bracket after a number and a space."""
+    """Whether a token cannot continue ``run``: a number after a number, or a bracket after a number and a space.
+
+    Nor can an operator after the bracket that closes words, as in ``12 (eggs) / 4``.
+    """
+    if [token.kind for token in run] == [")"]:
+        return kind in _OPERATORS
     return _ends_with_operand(run) and (kind == "number" or (kind == "(" and text[start - 1] == " "))
 
 
