@@ -34,9 +34,9 @@ class EquationSteps(Verifier):
 
     A step is a calculator annotation such as ``<<48/2=24>>``, or a line without annotations that has an equation
     between numbers; it is correct if all its equations are. Rounded results (``10/3=3.33``) are wrong. Expressions
-    that it cannot parse (variables, functions, powers, LaTeX fractions) are ignored. The text is the reasoning block
-    if there is one, else everything. The status is ``no_answer`` if there is no step, and ``over_limit`` beyond 1,000
-    steps or 100,000 characters of lines with ``=``.
+    that it cannot parse (variables, functions, powers, LaTeX fractions) are ignored; in an annotation they are wrong.
+    The text is the reasoning block if there is one, else everything. The status is ``no_answer`` if there is no step,
+    and ``over_limit`` beyond 1,000 steps or 100,000 characters of lines with ``=``.
 
     A correct equation need not be useful: ``1+1=2`` in every line gets full credit. ``expected`` says which are asked
     for; ``match: result`` also pays another way to an expected value, each value as often as it is expected.
