@@ -7,7 +7,7 @@ import pytest
 
 from grpo_env.core import Case, Verifier
 from grpo_env.docgen.cases import failed_cases, scores_of
-from grpo_env.docgen.catalogue import FIRST_HOUR, GROUPS, catalogue, entry, summary, telling
+from grpo_env.docgen.catalogue import FIRST_HOUR, GROUPS, catalogue, entry, summary
 from grpo_env.docgen.options import options
 from grpo_env.errors import UsageError
 from grpo_env.registry import BUILT_IN, find, load_file, verifier
@@ -76,12 +76,6 @@ def test_the_lines_for_the_first_hour_are_verifiers_of_a_task(name, line, tmp_pa
     dataset = {"path": "rows.jsonl", "answer": "{{ answer }}"}
     data |= {"version": 1, "task": "page", "dataset": dataset, "prompt": {"user": "{{ question }}"}, "metric": name}
     assert make_task(data, "page.yaml", tmp_path).metric == name
-
-
-def test_the_page_shows_the_first_cases_of_every_value_in_their_order():
-    cases = tuple(Case(str(index), value, "") for index, value in enumerate([1.0, 1.0, 1.0, 0.0, 0.0, None]))
-    assert [case.completion for case in telling(cases)] == ["0", "3"]
-    assert telling(cases[:2]) == cases[:2]
 
 
 def test_an_option_of_several_verifiers_stands_once_on_the_page_and_in_every_entry():
