@@ -51,7 +51,7 @@ test-docs: $(VENV)/ready
 attacks: $(VENV)/ready
 	$(BIN)/python tests/sandbox/table.py
 
-# Fuzzing for ten minutes, or for FUZZ_SECONDS; see docs/limits.md. Findings are in build/fuzz.
+# Fuzzing for ten minutes, or for FUZZ_SECONDS. Findings are in build/fuzz.
 fuzz: .venv-fuzz/ready
 	.venv-fuzz/bin/python tests/fuzz/run.py
 

@@ -42,11 +42,6 @@ def table(results: dict[str, dict[str, str]], chosen: list[Attack]) -> str:
             count = sum(name in results[mode] for name in names)
             cells.append("yes" if not count else f"**no** ({count} succeed)")
         lines.append(f"| {text} | {' | '.join(cells)} | {len(names)} |")
-    lines += ["", "Those that succeed:", "", "| Attack | bubblewrap | process |", "|---|---|---|"]
-    for attack in chosen:
-        succeeds = ["succeeds" if attack.name in results[mode] else "stopped" for mode in MODES]
-        if "succeeds" in succeeds:
-            lines.append(f"| `{attack.name}` {attack.what} | {' | '.join(succeeds)} |")
     return "\n".join(lines) + "\n"
 
 
