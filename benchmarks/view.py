@@ -1,6 +1,6 @@
 """Seconds of the viewer's pages for a large score file: ``python benchmarks/view.py many.jsonl``.
 
-docs/view.md has the figures. Its file has the 5,276 score rows of docs/reports.md, copied 190 times under new groups.
+docs/view.md has the figures. Its file has the 5,276 score rows of docs/export.md, copied 190 times under new groups.
 """
 
 from __future__ import annotations
