@@ -18,6 +18,7 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+PICTURE = re.compile(r"(\bsrc(?:set)?=\")([^\":]+)(\")")
 LINK = re.compile(r"(\]\()([^)#\s:]+)((?:#[^)\s]*)?\))")
 EXTERNAL = re.compile(r"<(?:script|link|img|iframe)\b[^>]*?(?:src|href)=[\"']?((?:https?:)?//[^\"' >]*)")
 CODE = re.compile(r"<pre( id=\"[^\"]*\")?>((?:<[^>]*>)*<code[^>]*>)(.*?)</code></pre>", re.DOTALL)
@@ -56,7 +57,9 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
             return match[0]
         return match[1] + os.path.relpath(uri(linked), Path(page_uri).parent) + match[3]
 
-    return MATH.sub(typeset, LINK.sub(relinked, markdown)) if path.suffix == ".md" else markdown
+    if path.suffix != ".md":
+        return markdown
+    return MATH.sub(typeset, LINK.sub(relinked, PICTURE.sub(relinked, markdown)))
 
 
 def typeset(formula: re.Match[str]) -> str:

@@ -5,10 +5,10 @@
 
 The viewer and the report are screenshots made with Chromium.
 ``learning.png`` needs TRL (see docs/benchmarks.md) and takes seven minutes; ``process_supervision.png`` is a study of
-an hour that can be interrupted; the others take five minutes. The picture of the landing page and that of an episode
-need none of this:
+an hour that can be interrupted; the others take five minutes. The picture of the landing page, that of an episode and
+the recording of a terminal need none of this:
 
-    python tests/docs/pictures.py landing episode
+    python tests/docs/pictures.py landing episode recording
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import episode
 import landing
+import recording
 from PIL import Image
 
 ROOT = Path(__file__).parents[2]
@@ -36,6 +37,7 @@ FILM = {  # picture: a step of docs/tutorials/first_hour.md, as `make test-view`
 }
 LANDING = "landing"  # the four files that landing.py draws
 EPISODE = "episode"  # the file that episode.py draws
+RECORDING = "recording"  # the file that recording.py draws
 WINDOW = """<body style="margin:0"><iframe src="{name}" width={width} height={height} style="border:0"
 onload="this.contentDocument.querySelector('{heading}').scrollIntoView()"></iframe>"""
 DESKTOP, PHONE = (1050, 1410), (390, 1222)  # window sizes in pixels; both are scaled to a height of 940
@@ -46,6 +48,9 @@ def main(wanted: list[str]) -> None:
         landing.write_pictures(DOCS)
     if EPISODE in wanted:
         (DOCS / "episode.svg").write_text(episode.draw(*episode.record()), encoding="utf-8")
+    if RECORDING in wanted:
+        scenes = recording.record(Path(tempfile.mkdtemp()))
+        (DOCS / "recording.svg").write_text(recording.draw(scenes), encoding="utf-8")
     if REPORT in wanted:
         folder = score_solutions()
         command = [sys.executable, "-m", "grpo_env", "view", "report", "scores.jsonl", "--out", "report.html"]
@@ -144,12 +149,12 @@ def beside(shots: list[Image.Image], picture: Path) -> None:
 
 
 if __name__ == "__main__":
-    wanted = sys.argv[1:] or [LANDING, EPISODE, REPORT, VIEW, *FILM, *FROM_BENCHMARKS]
+    wanted = sys.argv[1:] or [LANDING, EPISODE, RECORDING, REPORT, VIEW, *FILM, *FROM_BENCHMARKS]
     needed = ("GRPO_ENV_DATA", "PEER_PYTHON") if set(wanted) & set(FROM_BENCHMARKS) else ()
     needed = ("GRPO_ENV_DATA",) if {VIEW, REPORT} & set(wanted) and not needed else needed
     missing = [name for name in needed if name not in os.environ]
     missing += ["chromium"] if needed and shutil.which("chromium") is None else []
-    unknown = set(wanted) - {LANDING, EPISODE, REPORT, VIEW, *FILM, *FROM_BENCHMARKS}
+    unknown = set(wanted) - {LANDING, EPISODE, RECORDING, REPORT, VIEW, *FILM, *FROM_BENCHMARKS}
     if missing or unknown:
         sys.exit(f"pictures: missing {', '.join(missing) or 'nothing'}; unknown {', '.join(unknown) or 'nothing'}")
     main(wanted)
