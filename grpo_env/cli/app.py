@@ -10,10 +10,9 @@ from typer.core import TyperGroup
 
 from grpo_env import __version__
 from grpo_env.errors import GrpoEnvError, UsageError
-from grpo_env.terminal import escape_controls
 
 from .calibrate import calibrate
-from .options import console
+from .options import say
 from .play import play
 from .reward_model import reward_model_app
 from .scores import compare, export, report, score
@@ -91,7 +90,7 @@ def main() -> None:
     try:
         app()
     except GrpoEnvError as error:
-        console.print(f"grpo_env: {escape_controls(str(error))}", style="red", markup=False, soft_wrap=True)
+        say(f"grpo_env: {error}", "red")
         sys.exit(error.exit_code)
 
 

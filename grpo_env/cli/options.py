@@ -9,13 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 from rich.console import Console
 
 from grpo_env.errors import UsageError, nearest
 from grpo_env.rows.writer import check_free
+from grpo_env.terminal import escape_controls
 
 from .hub_offline import set_if_unreachable
 
@@ -25,32 +26,17 @@ if TYPE_CHECKING:
 console = Console(stderr=True, highlight=False)  # messages; stdout is for data
 
 
+def say(text: str, style: str | None = None) -> None:
+    """Print a message as it is, on one line however long; texts of models and files cannot steer the terminal."""
+    console.print(escape_controls(text), style=style, markup=False, soft_wrap=True)
+
+
 def _load_verifiers(paths: list[Path] | None) -> list[Path] | None:
     from grpo_env.registry import load_file
 
     for path in paths or []:
         load_file(path)
     return paths
-
-
-def _check_split(split: str) -> str:
-    if split not in ("train", "eval"):
-        raise UsageError(f"--split {split}: expected train or eval")
-    return split
-
-
-def _check_any_split(split: str) -> str:
-    if split not in ("train", "eval", "all"):
-        raise UsageError(f"--split {split}: expected train, eval or all")
-    return split
-
-
-def _check_join(join: str | None) -> str | None:
-    from grpo_env.rows.formats.join import BY
-
-    if join is not None and join not in BY:
-        raise UsageError(f"--join {join}: expected id, prompt or order")
-    return join
 
 
 TaskName = Annotated[str, typer.Argument(help="Name or file of a task.")]
@@ -78,8 +64,8 @@ Concurrency = Annotated[int, typer.Option(min=1, help="Requests at once to --bas
 Timeout = Annotated[float, typer.Option(min=1.0, help="Seconds that a request to --base-url may take.")]
 Segments = Annotated[str, typer.Option(help="Where a step ends: line, paragraph, sentence, marker or separator.")]
 Separator = Annotated[str, typer.Option(help="The string between two steps, for --segments separator.")]
-Split = Annotated[str, typer.Option(callback=_check_split, help="train or eval.")]
-AnySplit = Annotated[str, typer.Option(callback=_check_any_split, help="train, eval or all.")]
+Split = Annotated[Literal["train", "eval"], typer.Option(help="Split of the task's data.")]
+AnySplit = Annotated[Literal["train", "eval", "all"], typer.Option(help="Split of the task's data.")]
 Completion = Annotated[
     list[str] | None,
     typer.Option(help="Column, dotted path or template of the completion; repeat it for a group."),
@@ -87,13 +73,14 @@ Completion = Annotated[
 Answer = Annotated[str | None, typer.Option(help="Column, path or template of the gold answer.")]
 Prompt = Annotated[str | None, typer.Option(help="Column, path or template of the prompt.")]
 RowId = Annotated[
-    str | None,
-    typer.Option("--id", help="Column, path or template of the row's id: its name in the output, and for --join id."),
+    str | None, typer.Option("--id", help="Column, path or template of the row's id, which names it in the output.")
+]
+Group = Annotated[
+    str | None, typer.Option(help="Column, path or template; adjacent rows with equal values are one group.")
 ]
 Join = Annotated[
-    str | None,
+    Literal["id", "prompt", "order"] | None,
     typer.Option(
-        callback=_check_join,
         help="Take question and gold answer of a row from the task's data: by id (the column id, or --id), by "
         "prompt (whole or the bare question; the column prompt, or --prompt), or by order. Default: by the format.",
     ),
@@ -168,7 +155,7 @@ def ending_by_sigterm() -> Iterator[None]:
     """SIGTERM unwinds the stack as Ctrl-C does, so that work is saved; exit code 143, as for programs ended by it."""
 
     def end(number: int, frame: FrameType | None) -> NoReturn:
-        console.print("ended by SIGTERM", style="red")
+        say("ended by SIGTERM", "red")
         sys.exit(128 + number)
 
     before = signal.signal(signal.SIGTERM, end)

@@ -17,7 +17,7 @@ from grpo_env.errors import UsageError, nearest
 from grpo_env.rows.writer import check_free
 from grpo_env.terminal import escape_controls
 
-from .options import Split, TaskKeys, TaskName, VerifierFiles, console, loaded_task, write_new
+from .options import Split, TaskKeys, TaskName, VerifierFiles, loaded_task, say, write_new
 
 if TYPE_CHECKING:
     from grpo_env.core import Completion, Example, Score, Turn
@@ -48,7 +48,7 @@ def play(
     if out is not None:
         check_free(out, overwrite=None)
     loaded = loaded_task(task, overrides)
-    examples = loaded.examples(split, row)  # type: ignore[arg-type]
+    examples = loaded.examples(split, row)
     if len(examples) < row:
         raise UsageError(f"--row {row}: the {split} split has {len(examples)} examples")
     completion = _play(loaded, examples[-1])
@@ -58,7 +58,7 @@ def play(
         print(f"step scores by turn: {', '.join(paid)}")
     if out is not None:
         write_new(out, json.dumps(_row(loaded, examples[-1], completion), ensure_ascii=False) + "\n")
-        console.print(f"Wrote {out}. Next: grpo_env score {task} {out}", markup=False, soft_wrap=True)
+        say(f"Wrote {out}. Next: grpo_env score {task} {out}")
 
 
 def _play(task: Task, example: Example) -> Completion:
@@ -79,10 +79,10 @@ def _play(task: Task, example: Example) -> Completion:
         _show_tools(environment.tools)
         turns = _turns(environment.tools)
         while not episode.ended:
-            console.print(f'turn {len(episode.turns) + 1} of {environment.max_turns}, ended by a line with "."')
+            say(f'turn {len(episode.turns) + 1} of {environment.max_turns}, ended by a line with "."')
             turn_text = next(turns, None)
             if turn_text is None:
-                console.print("no more turns were given, so the episode has not ended")
+                say("no more turns were given, so the episode has not ended")
                 break
             episode.advance(turn_text)
             _show_answers(episode.turns[-1])
@@ -123,14 +123,14 @@ def _as_call(line: str, tools: Sequence[Mapping[str, Any]]) -> str:
         names = [tool["function"]["name"] for tool in tools]
         if names and (name := _CALL_LINE.match(line)):
             said = f"there is no tool {name[1]!r}; {nearest(name[1], names)} (sent as text)"
-            console.print(said, markup=False, soft_wrap=True)
+            say(said)
         return line
     types = {name: value.get("type") for name, value in schema["parameters"].get("properties", {}).items()}
     try:
         pairs = [word.partition("=") for word in shlex.split(line)[1:]]
         arguments = {key: text if types.get(key) == "string" else parse_yaml(text, key) for key, _, text in pairs}
     except (ValueError, UsageError) as error:
-        console.print(f"{line}: {error}; sent as it is", markup=False, soft_wrap=True)
+        say(f"{line}: {error}; sent as it is")
         return line
     return f"<tool_call>{json.dumps({'name': schema['name'], 'arguments': arguments})}</tool_call>"
 
@@ -177,8 +177,8 @@ def _show_tools(tools: Sequence[Mapping[str, Any]]) -> None:
         lines.append(f"{function['name']}({arguments})  {function['description'].splitlines()[0]}")
     if lines:
         _show("tools", "\n".join(lines))
-        console.print(f"call a tool by a line such as {_call_line(tools[0]['function'])}", markup=False, soft_wrap=True)
-    console.print(f'write a turn, then a line with only "{END_OF_TURN}"; help shows this again', markup=False)
+        say(f"call a tool by a line such as {_call_line(tools[0]['function'])}")
+    say(f'write a turn, then a line with only "{END_OF_TURN}"; help shows this again')
 
 
 def _call_line(function: Mapping[str, Any]) -> str:

@@ -16,6 +16,7 @@ from .options import (
     VerifierFiles,
     console,
     ending_by_sigterm,
+    say,
     task_keys,
 )
 from .training import quiet_libraries
@@ -79,4 +80,4 @@ def train(
         )
     for line in figure_lines(figures):
         print(line)
-    console.print(f"Wrote {out}. As a verifier: {request.yaml(out)}", markup=False, soft_wrap=True)
+    say(f"Wrote {out}. As a verifier: {request.yaml(out)}")

@@ -14,12 +14,12 @@ from grpo_env.errors import RunError, UsageError
 from grpo_env.plural import counted
 from grpo_env.rows.reader import read_records
 from grpo_env.rows.writer import check_free
-from grpo_env.terminal import escape_controls
 
 from .options import (
     Answer,
     AnySplit,
     Completion,
+    Group,
     Join,
     Overwrite,
     Prompt,
@@ -29,6 +29,7 @@ from .options import (
     console,
     ending_by_sigterm,
     loaded_task,
+    say,
     write_new,
 )
 from .tasks import export_env
@@ -58,9 +59,7 @@ def score(
         list[str] | None,
         typer.Option(help="Column or path of a known verdict (true or false) to compare the metric with."),
     ] = None,
-    group: Annotated[
-        str | None, typer.Option(help="Column, path or template; adjacent rows with equal values are one group.")
-    ] = None,
+    group: Group = None,
     join: Join = None,
     split: AnySplit = "eval",
     advantages: Annotated[bool, typer.Option("--advantages", help="Add the advantages that GRPO would use.")] = False,
@@ -82,7 +81,7 @@ def score(
         raise UsageError(_without_a_task(Path(task)))
     paths, overrides = split_files(files or [])
     fields = Fields(tuple(completion or ()), answer, id, tuple(label or ()), group, prompt)
-    options = Options(fields, not no_text, advantages, split, join)  # type: ignore[arg-type]
+    options = Options(fields, not no_text, advantages, split, join)
     loaded = loaded_task(task, overrides)
     with ending_by_sigterm():
         summary = score_files(
@@ -96,7 +95,7 @@ def score(
             console=console,
         )
     if out is not None and summary.completions:
-        console.print(f"Wrote {out}. Next: grpo_env view show {out}", markup=False, soft_wrap=True)
+        say(f"Wrote {out}. Next: grpo_env view show {out}")
     torn = summary.returning_groups and (advantages or loaded.scores_groups)  # then values are wrong
     if summary.bad_rows or summary.nothing_scored or torn:
         raise typer.Exit(1)
@@ -145,12 +144,11 @@ def report(
     if groups:
         write_new(groups, _groups_page(scores, report), overwrite=overwrite)
     write_new(out, render(report, _link(out, groups) if groups else None), overwrite=overwrite)
-    console.print(escape_controls(headline(report)), markup=False, soft_wrap=True)
+    say(headline(report))
     for warning in reward_warnings(report):
-        text = f"warning: {warning.problem}. {warning.advice}."
-        console.print(escape_controls(text), markup=False, soft_wrap=True, style="yellow")
+        say(f"warning: {warning.problem}. {warning.advice}.", "yellow")
     for file in filter(None, (out, groups)):
-        console.print(f"Wrote {file}", markup=False, soft_wrap=True)
+        say(f"Wrote {file}")
 
 
 def _groups_page(scores: Path, report: Report) -> str:
@@ -249,10 +247,9 @@ def export(
             advice = "; name the column of prompts when you score: grpo_env score --prompt COLUMN"
             advice += "; or --no-prompt exports texts alone" * (kind == "sft")
         raise RunError(f"{error}{advice}") from error
-    rows = counted(summary.written, f"{kind} row")
-    console.print(escape_controls(f"Wrote {rows} to {out}; {summary}"), markup=False, soft_wrap=True)
+    say(f"Wrote {counted(summary.written, f'{kind} row')} to {out}; {summary}")
     if note := summary.label_note():
-        console.print(f"note: {note} (--min-step sets the value of a good step)", markup=False, style="yellow")
+        say(f"note: {note} (--min-step sets the value of a good step)", "yellow")
     if note := summary.prompt_note():
         advice = "; --no-prompt leaves it out" if kind == "sft" else ""
-        console.print(f"note: {note}{advice}", markup=False, soft_wrap=True, style="yellow")
+        say(f"note: {note}{advice}", "yellow")

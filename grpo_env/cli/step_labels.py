@@ -15,6 +15,7 @@ from .options import (
     VerifierFiles,
     console,
     ending_by_sigterm,
+    say,
     split_overrides,
 )
 from .training import quiet_libraries
@@ -60,10 +61,10 @@ def label_steps(
         )
     if summary.completions and summary.statuses["steps"]["good"]:
         hint = f"Next: grpo_env reward-model train {task} {out} --process --out FOLDER"
-        console.print(f"Wrote {out}. {hint}", markup=False, soft_wrap=True)
+        say(f"Wrote {out}. {hint}")
     elif summary.completions:
         why = "No step has a correct continuation, so there is nothing for a reward model to tell apart"
         advice = "use easier questions, a stronger --model or more --rollouts"
-        console.print(f"Wrote {out}. {why}; {advice}", markup=False, style="yellow", soft_wrap=True)
+        say(f"Wrote {out}. {why}; {advice}", "yellow")
     if summary.bad_rows:
         raise typer.Exit(1)

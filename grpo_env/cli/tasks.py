@@ -10,7 +10,7 @@ from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -19,7 +19,7 @@ from grpo_env.errors import UsageError
 from grpo_env.rows.writer import check_free
 from grpo_env.terminal import escape_controls
 
-from .options import Split, TaskKeys, TaskName, VerifierFiles, console, loaded_task, write_new
+from .options import Split, TaskKeys, TaskName, VerifierFiles, console, loaded_task, say, write_new
 
 if TYPE_CHECKING:
     from grpo_env.audit import Foreign
@@ -69,7 +69,7 @@ def list_tasks(
             table.add_row(*row.values())
         Console().print(table)
     for problem in problems:
-        console.print(f"grpo_env: {escape_controls(str(problem))}", style="red", markup=False, soft_wrap=True)
+        say(f"grpo_env: {problem}", "red")
     if problems:
         raise typer.Exit(2)
 
@@ -79,7 +79,7 @@ def show(name: TaskName, overrides: TaskKeys = None, split: Split = "train", ver
     """Print a task's first example (the prompt as the model sees it, the gold answer) and its verifiers."""
     from grpo_env.docgen.task_summary import describe
 
-    print(escape_controls(describe(loaded_task(name, overrides), split)))  # type: ignore[arg-type]
+    print(escape_controls(describe(loaded_task(name, overrides), split)))
 
 
 @tasks_app.command("new")
@@ -116,13 +116,13 @@ def new(
         check_free(file, overwrite=None)
         draft = draft_task(file, data, question, answer)
         for note in draft.notes:
-            console.print(escape_controls(note), markup=False, soft_wrap=True)
+            say(note)
         write_new(file, draft.text)
-        console.print(f"Wrote {file}. Next: grpo_env check {file}")
+        say(f"Wrote {file}. Next: grpo_env check {file}")
         return
     template = files("grpo_env.tasks").joinpath("template.txt").read_text(encoding="utf-8")
     write_new(file, template.replace("TASK_NAME", file.stem))
-    console.print(f"Wrote {file}. Next: grpo_env tasks show {file}")
+    say(f"Wrote {file}. Next: grpo_env tasks show {file}")
 
 
 def _new_environment(file: Path) -> None:
@@ -134,7 +134,7 @@ def _new_environment(file: Path) -> None:
     for path, template in ((code, "class.txt"), (file, "task.txt")):
         text = files("grpo_env.environments").joinpath("templates", template).read_text(encoding="utf-8")
         write_new(path, text.replace("TASK_NAME", file.stem).replace("CLASS_NAME", class_name))
-    console.print(f"Wrote {file} and {code}. Next: grpo_env tasks play {file}")
+    say(f"Wrote {file} and {code}. Next: grpo_env tasks play {file}")
 
 
 def check(
@@ -176,7 +176,8 @@ def audit(
         list[str] | None, typer.Option(help="Try only this family of hacks, or this hack; can be repeated.")
     ] = None,
     fail_on: Annotated[
-        str, typer.Option(help="When to exit with code 1: exploit, problem (also unstable, slow, failed), or never.")
+        Literal["exploit", "problem", "never"],
+        typer.Option(help="When to exit with code 1; a problem is also what is unstable, slow or failed."),
     ] = "exploit",
     budget: Annotated[float, typer.Option(help="Seconds after which no other hack is tried.")] = 600.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print all results as JSON.")] = False,
@@ -197,8 +198,6 @@ def audit(
     from grpo_env.audit import audit_foreign, load_hacks
     from grpo_env.registry import load_file
 
-    if fail_on not in ("exploit", "problem", "never"):
-        raise UsageError(f"--fail-on {fail_on}: expected exploit, problem or never")
     for file in hacks or []:
         load_hacks(file)
     with console.status("reading data") as status, TemporaryDirectory() as folder:
@@ -257,7 +256,7 @@ def _foreign(
 
 
 def _audits(
-    task: Task, split: str, limit: int, only: list[str], budget: float, progress: Callable[[str], None]
+    task: Task, split: Split, limit: int, only: list[str], budget: float, progress: Callable[[str], None]
 ) -> dict[str, Audit]:
     """The audit of a task's texts, and of its episodes if it has an environment."""
     from grpo_env.audit import audit, audit_episodes
@@ -265,14 +264,14 @@ def _audits(
 
     options: dict[str, Any] = {"budget": budget, "progress": progress}
     if task.spec.environment is None:
-        return {"texts": audit(task, split, limit, only, **options)}  # type: ignore[arg-type]
+        return {"texts": audit(task, split, limit, only, **options)}
     results: dict[str, Audit] = {}
     texts, of_episodes = last_turn_only(task), [family for family in only if family in FAMILIES]
     of_texts = [family for family in only if family not in FAMILIES]
     if of_episodes or not only:
-        results["episodes"] = audit_episodes(task, split, limit, of_episodes, **options)  # type: ignore[arg-type]
+        results["episodes"] = audit_episodes(task, split, limit, of_episodes, **options)
     if texts is not None and (of_texts or not only):
-        results["texts"] = audit(texts, split, limit, of_texts, **options)  # type: ignore[arg-type]
+        results["texts"] = audit(texts, split, limit, of_texts, **options)
     return results
 
 
@@ -286,17 +285,16 @@ def export_env(name: str, to: str, out: Path) -> None:
     def results() -> dict[str, str]:
         checked = check_task(task)
         if not checked.ok:
-            console.print("note: check finds errors; they are in the README", style="yellow")
+            say("note: check finds errors; they are in the README", "yellow")
         with console.status("attacking the reward") as status:  # as audit does by default
             audits = map(_printable, _audits(task, "train", 50, [], 600.0, status.update).values())
         texts = {"check": _printable(checked), "audit": "\n\n".join(audits)}
         return {key: text.replace(f"{task.folder.absolute()}/", "") for key, text in texts.items()}
 
     left_out = export_package(task, to, out, results)
-    console.print(f"Wrote {out}; its README.md says how to use it", markup=False, soft_wrap=True)
+    say(f"Wrote {out}; its README.md says how to use it")
     if left_out:
-        text = f"note: {', '.join(left_out)}: too large, not copied; the README says so"
-        console.print(escape_controls(text), markup=False, soft_wrap=True, style="yellow")
+        say(f"note: {', '.join(left_out)}: too large, not copied; the README says so", "yellow")
 
 
 def _print_result(result: CheckResult | Audit, as_json: bool) -> None:

@@ -24,6 +24,7 @@ from .options import (
     console,
     ending_by_sigterm,
     repeated,
+    say,
     split_overrides,
 )
 
@@ -94,7 +95,7 @@ def train(
     from grpo_env.trainer.run.folder import is_first_process
 
     for line in filter(None, map(gain_warning, mixture.tasks if is_first_process() else ())):
-        console.print(f"warning: {line}", style="yellow", markup=False, soft_wrap=True)
+        say(f"warning: {line}", "yellow")
     loop.train(mixture, run_dir=run_dir, **settings)
 
 
@@ -168,7 +169,7 @@ def generate(
 
     keys, settings = split_overrides(overrides)
     loaded = load_task(task, keys)
-    request = Request(split, samples, greedy, limit, batch)  # type: ignore[arg-type]
+    request = Request(split, samples, greedy, limit, batch)
     endpoint = None if base_url is None else endpoint_at(base_url, concurrency, timeout)
     with ending_by_sigterm():
         sample_into(
@@ -183,7 +184,7 @@ def generate(
             **settings,
         )
     command = f"grpo_env score {loaded.command_line_name} {out}{repeated(overrides, verifiers)} --out scores.jsonl"
-    console.print(f"Wrote {out}. Next: {command}", markup=False, soft_wrap=True)
+    say(f"Wrote {out}. Next: {command}")
 
 
 def quiet_libraries() -> None:

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from grpo_env.errors import UsageError
 
-from .options import VerifierFiles, console, write_new
+from .options import VerifierFiles, say, write_new
 
 verifiers_app = typer.Typer(
     help="List verifiers, show one, start a new one, or check your own.", invoke_without_command=True
@@ -71,7 +71,7 @@ def new_verifier(
     for placeholder, text in (("VERIFIER_NAME", name), ("CLASS_NAME", class_name), ("FILE_NAME", str(file))):
         template = template.replace(placeholder, text)
     write_new(file, template)
-    console.print(f"Wrote {file}. Next: grpo_env verifiers check {file}")
+    say(f"Wrote {file}. Next: grpo_env verifiers check {file}")
 
 
 @verifiers_app.command("check")
@@ -83,9 +83,9 @@ def check_verifiers(file: Annotated[Path, typer.Argument(help="Python file with 
     names = load_file(file)
     failures = [line for name in names for line in failed_cases(name)]
     for line in failures:
-        console.print(line, style="red", markup=False, soft_wrap=True)
+        say(line, "red")
     for name in names:
-        console.print(f"{name}: {len(find(name).cases)} cases")
-    console.print(f"{len(failures)} cases failed")
+        say(f"{name}: {len(find(name).cases)} cases")
+    say(f"{len(failures)} cases failed")
     if failures:
         raise typer.Exit(1)

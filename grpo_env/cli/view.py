@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 from grpo_env.errors import UsageError
 from grpo_env.rows.writer import check_free
 
-from .options import Overwrite, console, write_new
+from .options import Overwrite, say, write_new
 from .serve import read_token
 
 OPEN = "open"
@@ -87,7 +87,7 @@ def view(
 
         check_free(out, overwrite=overwrite)  # before the work, and again when writing
         write_new(out, bundle(paths, query, limit), overwrite=overwrite)
-        console.print(f"Wrote {out}", markup=False, soft_wrap=True)
+        say(f"Wrote {out}")
         return
     from grpo_env.view.server import view
 
