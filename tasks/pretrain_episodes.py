@@ -19,8 +19,9 @@ import torch
 from transformers import AutoTokenizer, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from grpo_env.core import Message, Turn
+from grpo_env.environments.calls import call_text
 from grpo_env.environments.episode import ChatMessage, EnvironmentClass, messages_of
-from grpo_env.environments.replay import Agent, call_text, play
+from grpo_env.environments.replay import Agent, play
 from grpo_env.taskfile.task import load_task
 from grpo_env.trainer.engine.bundled import BUNDLED
 

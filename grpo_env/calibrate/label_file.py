@@ -14,6 +14,7 @@ from typing import Any
 from grpo_env.errors import RunError, UsageError
 from grpo_env.rows.jsonl import dump_line
 from grpo_env.rows.reader import read_records
+from grpo_env.terminal import printable
 
 from .rates import UNSURE
 from .sample import LabelRow
@@ -129,8 +130,4 @@ def _question(row: LabelRow, number: int, count: int) -> str:
 
 
 def _indented(text: Any) -> str:
-    """Text for a terminal, on as many lines as it has: other control characters are escaped."""
-    lines = str(text).splitlines() or [""]
-    return "\n".join(
-        "    " + "".join(char if char.isprintable() else ascii(char)[1:-1] for char in line) for line in lines
-    )
+    return "\n".join(f"    {printable(line)}" for line in str(text).splitlines() or [""])

@@ -6,13 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from grpo_env.plural import counted
-from grpo_env.results.compare.view import visible
 from grpo_env.results.rows import location
+from grpo_env.terminal import end_of, quoted, visible
 
 from .rates import Calibration, Rate
 from .sample import LabelRow
 
-MAX_LENGTH = 160  # characters of the end of a completion
 NAME_WIDTH = 44  # at least
 
 
@@ -84,10 +83,6 @@ def error_lines(row: LabelRow) -> Iterator[str]:
     yield f"  {visible(row['explanation'])}"
     if row["answer"] is not None or row["gold"] is not None:
         kind = f" ({visible(row['kind'])})" if row["kind"] else ""
-        yield f"  answer {_quoted(row['answer'])}, gold {_quoted(row['gold'])}{kind}"
+        yield f"  answer {quoted(row['answer'])}, gold {quoted(row['gold'])}{kind}"
     if text := row["text"]:
-        yield f"  text {'…' if len(text) > MAX_LENGTH else ''}{visible(text[-MAX_LENGTH:])}"
-
-
-def _quoted(text: str | None) -> str:
-    return "none" if text is None else f"'{visible(text)}'"
+        yield f"  text {end_of(text)}"

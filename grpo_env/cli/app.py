@@ -28,6 +28,8 @@ from .view import view_app
 TASKS, COMPLETIONS, TRAINING, SERVE = "Tasks", "Completions", "Training", "Serve"
 FIRST = ("tasks", "verifiers")
 FORMER = {
+    "export rewards": "the scores file has the group and the total of each row",
+    "export --min-total": "use --part total --min-value",
     "calibrate": "use grpo_env view calibrate",
     "label-steps": "use grpo_env reward-model label-steps",
     "play": "use grpo_env tasks play",

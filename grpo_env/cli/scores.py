@@ -197,7 +197,7 @@ def compare(
 
 
 def export(
-    kind: Annotated[str, typer.Argument(help="sft, dpo, prm, inspect or rewards; or env.")],
+    kind: Annotated[str, typer.Argument(help="sft, dpo, prm or inspect; or env.")],
     scores: Annotated[str, typer.Argument(help="File written by grpo_env score; for env, name or file of a task.")],
     out: Annotated[
         Path, typer.Option("--out", "-o", help="Output file: .jsonl, or .parquet for training formats; env: a folder.")
@@ -207,7 +207,6 @@ def export(
     min_value: Annotated[
         float | None, typer.Option(help="sft: minimum value of that part (1). dpo: the same for the chosen one.")
     ] = None,
-    min_total: Annotated[float | None, typer.Option(help="sft: minimum total.")] = None,
     per_prompt: Annotated[
         int | None, typer.Option(min=0, help="Maximum completions (sft) or pairs (dpo: 1) per prompt; 0 for all.")
     ] = None,
@@ -224,14 +223,14 @@ def export(
     """Export scores as training data or for other tools.
 
     sft: accepted completions (TRL prompt-completion). dpo: preference pairs (TRL). prm: labeled steps (TRL stepwise).
-    inspect: Inspect's precomputed_scores. rewards: {"prompt_id", "rewards"} for each group.
+    inspect: Inspect's precomputed_scores.
     env: a task as a folder that others can install, for another trainer.
     """
     from grpo_env.results.export import export_file, make_kind
     from grpo_env.results.rows import read_scores
 
-    values = {"part": part, "min_value": min_value, "min_total": min_total, "per_prompt": per_prompt, "margin": margin}
-    values |= {"min_step": min_step, "truncated": truncated, "no_prompt": no_prompt, "to": to}
+    values = {"part": part, "min_value": min_value, "per_prompt": per_prompt, "margin": margin, "min_step": min_step}
+    values |= {"truncated": truncated, "no_prompt": no_prompt, "to": to}
     given = {name: value for name, value in values.items() if value is not None}
     if kind == "env":
         if to is None or len(given) > 1 or overwrite:

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from grpo_env.errors import UsageError
 from grpo_env.rows.writer import check_free
-from grpo_env.terminal import escape_controls
+from grpo_env.terminal import escape_controls, printable
 
 from .options import Split, TaskKeys, TaskName, VerifierFiles, console, loaded_task, say, write_new
 
@@ -287,9 +287,9 @@ def export_env(name: str, to: str, out: Path) -> None:
         if not checked.ok:
             say("note: check finds errors; they are in the README", "yellow")
         with console.status("attacking the reward") as status:  # as audit does by default
-            audits = map(_printable, _audits(task, "train", 50, [], 600.0, status.update).values())
-        texts = {"check": _printable(checked), "audit": "\n\n".join(audits)}
-        return {key: text.replace(f"{task.folder.absolute()}/", "") for key, text in texts.items()}
+            audits = map(str, _audits(task, "train", 50, [], 600.0, status.update).values())
+        texts = {"check": str(checked), "audit": "\n\n".join(audits)}
+        return {key: printable(text).replace(f"{task.folder.absolute()}/", "") for key, text in texts.items()}
 
     left_out = export_package(task, to, out, results)
     say(f"Wrote {out}; its README.md says how to use it")
@@ -298,9 +298,4 @@ def export_env(name: str, to: str, out: Path) -> None:
 
 
 def _print_result(result: CheckResult | Audit, as_json: bool) -> None:
-    print(json.dumps(result.to_dict(), indent=2) if as_json else _printable(result))
-
-
-def _printable(result: CheckResult | Audit) -> str:
-    # Texts from the data and from hacks can hold anything; control characters must not reach the terminal.
-    return "".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in str(result))
+    print(json.dumps(result.to_dict(), indent=2) if as_json else printable(str(result)))

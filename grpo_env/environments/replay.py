@@ -9,7 +9,7 @@ from grpo_env.errors import UsageError
 from grpo_env.registry import load_function, locate
 from grpo_env.taskfile.task import Task
 
-from .calls import call_text as call_text
+from .calls import call_text
 from .episode import ChatMessage, EnvironmentClass, Episode
 from .process import EnvironmentProcess
 

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from grpo_env.plural import counted
+from grpo_env.terminal import LONGEST, end_of, quoted, visible
 
-from .compare.view import MAX_LENGTH, quoted, value_and_status, visible
+from .compare.view import value_and_status
 from .parts import PartScore, is_called, named_parts
 from .rows import ScoreRow, metric_of, name_of, prompt_of
 
@@ -41,7 +42,7 @@ def excerpts(
     yield f"{sum(counts.values()):,} of {counted(total, 'completion')}: {visible(asked)}"
     shown = [why for why, _ in counts.most_common() if why in examples][:limit]
     for why in shown:
-        yield f"\n{counts[why]:,} x {visible(why, 2 * MAX_LENGTH)}"
+        yield f"\n{counts[why]:,} x {visible(why, 2 * LONGEST)}"
         for lines in examples[why][: limit // len(shown)]:
             yield from lines
     if hidden := len(counts) - len(shown):
@@ -65,6 +66,6 @@ def _example(row: ScoreRow, part: PartScore | None) -> Iterator[str]:
     if question:
         yield f"  question {visible(question)}"
     if text := row.get("text"):
-        yield f"  text     {'…' if len(text) > MAX_LENGTH else ''}{visible(text[-MAX_LENGTH:])}"
+        yield f"  text     {end_of(text)}"
     if part:
         yield f"  answer   {quoted(part.answer)}, gold {quoted(part.gold)}"

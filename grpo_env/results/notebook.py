@@ -1,16 +1,11 @@
-"""More than a notebook shows of itself: texts with steps and answer highlighted, groups, the page of a report."""
+"""More than a notebook shows of itself: a text with its steps and answer highlighted, the page of a report."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Iterator
 from html import escape
-from importlib.resources import files
-from typing import Any
 
-from markupsafe import Markup
-
-from grpo_env.core import Completion, Group, Score
+from grpo_env.core import Completion, Score
 
 from .report.page import environment, render
 from .report.report import Report
@@ -26,29 +21,14 @@ class Html(str):
         return str(self)
 
 
-def show(score: Score, completion: Completion | str, metric: str | None = None) -> Html:
-    """A score with its completion: the text, steps colored and answer highlighted, and a table of the parts.
-
-    ``metric`` names the part whose answer is highlighted, by default the first part that has one.
-    """
+def show(score: Score, completion: Completion | str) -> Html:
+    """A score with its completion: the text, steps colored and answer highlighted, and a table of the parts."""
     text = completion.text if isinstance(completion, Completion) else completion
     parts = dict(_named_parts(score)) or {score.name or "score": score}
-    answer = next((part.answer for part in parts.values() if part.answer and metric in (None, part.name)), None)
+    answer = next((part.answer for part in parts.values() if part.answer), None)
     steps = merge_steps({name: part.steps for name, part in parts.items()})
-    return _render("score", score=score, parts=parts, text=mark_text(text, steps, find_answer(text, answer)))
-
-
-def show_group(group: Group, scores: Sequence[Score] | None = None) -> Html:
-    """A group as a table: one row per completion, with its reward and the values of its parts if given.
-
-    Raises ``ValueError`` unless there is one score per completion.
-    """
-    texts = [completion.text for completion in group.completions]
-    if scores is not None and len(scores) != len(texts):
-        raise ValueError(f"{len(scores)} scores for {len(texts)} completions")
-    names = list(dict.fromkeys(part.name for score in scores or () for part in score.parts))
-    values = [{part.name: part.value for part in score.parts} for score in scores or ()]
-    return _render("group", group=group, texts=texts, scores=scores, names=names, values=values)
+    template = environment().get_template("notebook.html")
+    return Html(template.render(score=score, parts=parts, text=mark_text(text, steps, find_answer(text, answer))))
 
 
 def show_report(report: Report) -> Html:
@@ -62,14 +42,3 @@ def _named_parts(score: Score, prefix: str = "") -> Iterator[tuple[str, Score]]:
         name = prefix + part.name
         yield name, part
         yield from _named_parts(part, f"{name}.")
-
-
-def _render(macro: str, **values: Any) -> Html:
-    """A macro of ``notebook.html``. Its style applies only inside ``.grpo-env``."""
-    template = environment().get_template("notebook.html")
-    return Html(getattr(template.module, macro)(style=_style(), **values))
-
-
-@cache
-def _style() -> Markup:
-    return Markup((files("grpo_env.results.report") / "templates" / "notebook.css").read_text(encoding="utf-8"))

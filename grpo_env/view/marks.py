@@ -1,29 +1,19 @@
-"""What is marked in a text: the extracted answer with its source, a search, and what differs in a group."""
+"""What is marked in a text: the extracted answer, a search, and what differs in a group."""
 
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 
 from markupsafe import Markup
 
 from grpo_env.results.parts import PartScore, is_called
-from grpo_env.results.report.spans import MAX_ANSWER, Span, find_answer, mark_text, merge_steps
+from grpo_env.results.report.spans import Span, find_answer, mark_text, merge_steps
 
-HEAD, TAIL = 60_000, 20_000  # characters shown of a long text
+LONGEST = 80_000  # characters shown of a text
 MAX_HITS = 100  # marked occurrences of a search
 MAX_WORDS = 1000  # words of a text that are compared with another's
-
-# What stands before an answer, by the source that begins the explanation of ``accuracy`` (verifiers/answers/extract).
-MARKERS = {
-    "answer_tag": r"<answer>\s{0,20}",
-    "boxed": r"\\f?boxed\s{0,5}\{?\s{0,5}",
-    "hashes": r"#{4,6}[^\S\n]{0,9}",
-    "json": r"\"\w{1,20}\"\s{0,9}:\s{0,9}\"?",
-    "phrase": r"(?:\b(?:answer|option|choice)\b[^\n]{0,60}?|^[ \t*]{0,9}A(?:ns)?[ \t*]{0,3}:[ \t*]{0,9})",
-}
 
 
 def marked(
@@ -33,42 +23,18 @@ def marked(
     *,
     q: str = "",
     spans: Sequence[Span] = (),
-    head: int = HEAD,
-    tail: int = TAIL,
 ) -> Markup:
-    """The text with its steps colored by score, the metric's answer and its source, hits of ``q``, and ``spans``."""
+    """The text with its steps colored by score, and marks for the metric's answer, hits of ``q``, and ``spans``."""
     steps = merge_steps({name: part.step_scores() for name, part in parts.items()})
     part = metric_part(parts, metric)
-    answer, source = find_source(text, part.answer, part.explanation) if part else (None, None)
-    spans = [*([source] if source else []), *spans, *find_hits(text, q)]
-    return mark_text(text, steps, answer, head=head, tail=tail, spans=spans)
+    answer = find_answer(text, part.answer) if part else None
+    return mark_text(text, steps, answer, longest=LONGEST, spans=[*spans, *find_hits(text, q)])
 
 
 def metric_part(parts: Mapping[str, PartScore], metric: str | None) -> PartScore | None:
     """The part of the task's metric, otherwise the first that has an answer."""
     named = (part for name, part in parts.items() if metric and is_called(name, metric))
     return next(named, None) or next((part for part in parts.values() if part.answer), None)
-
-
-def find_source(text: str, answer: str | None, explanation: str) -> tuple[tuple[int, int] | None, Span | None]:
-    """Where the answer is, and what it was extracted from, such as ``\\boxed{}`` around it.
-
-    An explanation of ``accuracy`` begins with the source: ``boxed: the same number``. The answer is then its last
-    occurrence after such a marker, otherwise its last occurrence.
-    """
-    source = explanation.partition(":")[0]
-    if source in MARKERS and answer and answer.strip() and len(answer) <= MAX_ANSWER:
-        pattern = rf"{MARKERS[source]}(?P<answer>{re.escape(answer.strip())})(?!\w|\.\d)"
-        matches = deque(re.finditer(pattern, text, re.MULTILINE | re.IGNORECASE), maxlen=1)
-        for last in matches:
-            return last.span("answer"), Span(last.start(), _closing(text, last.end()), "source", f"source: {source}")
-    return find_answer(text, answer), None
-
-
-def _closing(text: str, end: int) -> int:
-    """The end of what closes an answer: a brace or a tag."""
-    closing = re.compile(r"\s{0,20}(?:\}|</answer>)").match(text, end)
-    return closing.end() if closing else end
 
 
 def find_hits(text: str, q: str) -> list[Span]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from grpo_env.cli.app import main
 from grpo_env.errors import RunError, UsageError
 from grpo_env.results.export import KINDS, ExportSummary, export, export_file, make_kind
-from grpo_env.results.export.records import Inspect, Rewards
+from grpo_env.results.export.inspect_records import Inspect
 from grpo_env.results.export.training import Dpo, Prm, Sft
 
 CHAT = [{"role": "system", "content": "Solve."}, {"role": "user", "content": "2+2?"}]
@@ -65,7 +65,7 @@ def test_sft_per_prompt_prefers_the_best_totals_and_keeps_the_order():
     assert [row["completion"] for row in out] == ["1/1", "1/3"]
     assert summary.left_out == {"beyond 2 per prompt": 3}
     assert [row["completion"] for row in exported(rows, Sft(per_prompt=1))[0]] == ["1/1"]
-    out, summary = exported(rows, Sft(min_total=1.1))
+    out, summary = exported(rows, Sft(part="total", min_value=1.1))
     assert [row["completion"] for row in out] == ["1/1", "1/2", "1/3"]
     assert summary.left_out == {"total below 1.1": 1, "total unscored (error)": 1}
 
@@ -220,26 +220,17 @@ def test_inspect_records_have_epochs_from_1_and_unscored_completions_have_none()
             exported(rows, Inspect())
 
 
-@pytest.mark.parametrize("kind", [Sft(), Dpo(), Rewards()])
+@pytest.mark.parametrize("kind", [Sft(), Dpo(), Inspect()])
 def test_the_rows_of_a_group_must_be_adjacent(kind):
     with pytest.raises(UsageError, match="row '1', completion 1: the rows of group '1' are not adjacent; sort the"):
         exported([row(), row(id="2"), row(completion=1)], kind)
-
-
-def test_rewards_are_lists_per_group():
-    rows = [*group(1.0, None, 0.5), *group(None, id="2")]
-    out, summary = exported(rows, Rewards())
-    assert out == [{"prompt_id": "1", "id": "1", "rewards": [1.0, 0.5]}]
-    assert summary.left_out == {"unscored (error)": 2}
-    rows[2]["parts"]["accuracy"]["value"] = 0.25
-    assert exported(rows, Rewards(part="accuracy"))[0][0]["rewards"] == [1.0, 0.25]
 
 
 @pytest.mark.parametrize("kind", [Sft(), Dpo(), Prm()])
 def test_training_sets_need_texts_and_records_do_not(kind):
     with pytest.raises(UsageError, match="--no-text"):
         exported([row(text=None)], kind)
-    assert exported([row(text=None)], Rewards())[1].written == exported([row(text=None)], Inspect())[1].written == 1
+    assert exported([row(text=None)], Inspect())[1].written == 1
 
 
 def test_chats_and_texts_cannot_be_mixed():
@@ -256,8 +247,8 @@ def test_options_of_another_kind_are_rejected():
     assert make_kind("dpo", {"margin": 0.5}) == Dpo(margin=0.5)
     with pytest.raises(UsageError, match=r"export sft has no option --margin; its options are .*per-prompt"):
         make_kind("sft", {"margin": 0.5})
-    with pytest.raises(UsageError, match="did you mean 'rewards'"):
-        make_kind("reward", {})
+    with pytest.raises(UsageError, match="did you mean 'inspect'"):
+        make_kind("inspekt", {})
 
 
 TOTALS = st.sampled_from([0.0, 0.2, 0.5, 0.7, 1.0, None])
@@ -309,7 +300,7 @@ def test_nothing_is_overwritten_and_no_partial_file_remains(tmp_path):
     with pytest.raises(RunError, match="nothing to export: left out 1 of 1 completion in 1 group: 1 accuracy below 1"):
         export_file([row(0.0)], Sft(), out)
     with pytest.raises(UsageError, match="finite number"):
-        export_file([row(), row(float("nan"), id="2")], Sft(min_total=0.0), out)
+        export_file([row(), row(float("nan"), id="2")], Sft(min_value=0.0), out)
     with pytest.raises(UsageError, match=r"must end in \.jsonl"):
         export_file([row()], Inspect(), tmp_path / "out.parquet")
     assert list(tmp_path.iterdir()) == []

@@ -200,7 +200,6 @@ def test_steps_have_a_profile_and_a_color(rows):
     (profile,) = report.steps
     assert (profile.part, profile.completions, profile.steps, profile.lowest, profile.highest) == ("tidy", 10, 20, 0, 1)
     assert profile.by_position == (None, 1, None, 0, None)
-    assert profile.by_index == (1, 0)
     assert '<span class="step v4" title="tidy: fine">so</span><sup class="v4">1</sup>' in render(report)
 
 

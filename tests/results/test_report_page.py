@@ -8,8 +8,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from grpo_env.core import Completion, Example, Group, Score, StepScore
-from grpo_env.results.notebook import show, show_group, show_report
+from grpo_env.core import Completion, Score, StepScore
+from grpo_env.results.notebook import show, show_report
 from grpo_env.results.report import make_report, render
 from grpo_env.results.report.spans import find_answer, level, mark_text, visible
 
@@ -154,7 +154,7 @@ def test_the_shorter_of_two_overlapping_steps_sets_the_color():
 
 
 def test_a_long_text_keeps_its_end_and_marks():
-    html = mark_text("a" * 50 + " 42", [], (51, 53), head=10, tail=6)
+    html = mark_text("a" * 50 + " 42", [], (51, 53), longest=16)
     assert html == 'aaaaaaaaaa<span class="note">… 37 characters omitted …</span>aaa <mark>42</mark>'
 
 
@@ -183,22 +183,14 @@ def test_step_levels_and_codes_of_invisible_characters():
 # Notebooks
 
 
-def test_scores_groups_and_reports_as_html(rows):
+def test_scores_and_reports_as_html(rows):
     steps = (StepScore(0, 5, 1.0, HOSTILE),)
     score = Score(0.5, name="total", parts=(Score(0.5, name="accuracy", answer="2", steps=steps),))
     completion = Completion("1+1=2 <b>")
     assert '<mark>2</mark></span><sup class="v4">1</sup> &lt;b&gt;' in show(score, completion)
-    group = Group(Example("q<b>", answer="2"), [completion, Completion(HOSTILE)])
     unscored = Score(None, "bad_gold", name="total")
-    for page in (
-        show(score, completion),
-        show_group(group),
-        show_group(group, [score, unscored]),
-        show(unscored, HOSTILE),
-    ):
+    for page in (show(score, completion), show(unscored, HOSTILE)):
         assert "script" not in Page(page).tags
-    with pytest.raises(ValueError, match="1 scores for 2 completions"):
-        show_group(group, [score])
     assert show_report(make_report(rows)).startswith("<iframe srcdoc=")
 
 

@@ -7,8 +7,9 @@ import re
 import pytest
 
 from grpo_env.core import Completion, Example
+from grpo_env.environments.calls import call_text
 from grpo_env.environments.episode import EnvironmentClass
-from grpo_env.environments.replay import call_text, from_list, load_gold, play
+from grpo_env.environments.replay import from_list, load_gold, play
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import load_task
 from grpo_env.tasks import search, till

@@ -308,30 +308,6 @@ def test_empty_fields_of_the_form_leave_the_address(hostile, browse):
 # Marks
 
 
-@pytest.mark.parametrize(
-    ("text", "answer", "explanation", "source"),
-    [
-        (r"\boxed{4}, so 4 of them", "4", "boxed: the same number", r"\boxed{4}"),
-        ("#### 18\nThe 18 is right", "18", "hashes: the same number", "#### 18"),
-        ("<answer>\n7\n</answer> 7", "7", "answer_tag: a different number", "<answer>\n7\n</answer>"),
-        ("A: 3\n3 apples", "3", "phrase: the same number", "A: 3"),
-        ("The answer is 3: 3 apples", "3", "phrase: the same number", "answer is 3"),
-        ("A: 31", "3", "phrase: the same number", None),
-        ('{"answer": "3"} 3', "3", "json: the same number", '"answer": "3'),
-        ("so 5", "5", "last_line: the same number", None),
-    ],
-)
-def test_the_answer_is_marked_at_its_source(text, answer, explanation, source):
-    place, span = marks.find_source(text, answer, explanation)
-    if source is None:
-        assert span is None
-        assert place is None or text[place[0] : place[1]] == answer
-    else:
-        assert text[span.start : span.end] == source
-        assert text[place[0] : place[1]] == answer
-        assert span.start <= place[0] < place[1] <= span.end
-
-
 def test_differences_are_the_words_that_the_other_lacks():
     spans = marks.differences("She sells 13 eggs a day.", "She sells 9 eggs.")
     assert ["She sells 13 eggs a day."[span.start : span.end] for span in spans] == ["13", "a day"]

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import track
 
 from grpo_env.rows.writer import new_rows
+from grpo_env.terminal import end_of, quoted, visible
 
 from ..parts import TOTAL, PartScore
 from ..rows import location, read_scores
@@ -17,7 +18,6 @@ from .comparison import Comparison, Disagreement, GroupChanges, PartComparison, 
 from .paired_tests import MIN_GROUPS
 
 MAX_RULES = 10  # pairs of rules shown for each part
-MAX_LENGTH = 160  # characters shown of a field; of a completion the last ones, where answers usually are
 
 
 def compare_files(
@@ -139,9 +139,8 @@ def disagreement_lines(disagreement: Disagreement, main: str) -> Iterator[str]:
     others = [name for name in disagreement.scores if name not in (main, TOTAL)]
     if others:
         yield f"  also different: {_names(others)}"
-    text = disagreement.a.get("text")
-    if text:
-        yield f"  text {'…' if len(text) > MAX_LENGTH else ''}{visible(text[-MAX_LENGTH:])}"
+    if text := disagreement.a.get("text"):
+        yield f"  text {end_of(text)}"
 
 
 def value_and_status(score: PartScore) -> str:
@@ -152,15 +151,3 @@ def value_and_status(score: PartScore) -> str:
 
 def _names(names: list[str]) -> str:
     return ", ".join(map(visible, names))
-
-
-def quoted(text: str | None) -> str:
-    """An answer for a terminal."""
-    return "none" if text is None else f"'{visible(text)}'"
-
-
-def visible(text: object, length: int = MAX_LENGTH) -> str:
-    """Text for a terminal: control, format and invisible characters escaped, long text shortened."""
-    text = str(text)
-    escaped = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text[:length])
-    return escaped + (f"… ({len(text):,} characters)" if len(text) > length else "")

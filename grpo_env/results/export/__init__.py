@@ -1,4 +1,4 @@
-"""Scores as rows for other programs: training sets and records."""
+"""Scores as rows for other programs: training sets, and records for Inspect."""
 
 from .write import KINDS, ExportSummary, export, export_file, make_kind
 

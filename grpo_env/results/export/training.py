@@ -32,16 +32,14 @@ SUFFIXES = (".jsonl", ".parquet")
 class Sft(Kind):
     """Accepted completions for rejection fine-tuning, in TRL's prompt-completion format.
 
-    A completion is accepted if it has at least ``min_value`` and ``min_total``, is not truncated, and differs from the
-    earlier ones of its prompt.
+    A completion is accepted if its part has at least ``min_value``, it is not truncated, and differs from the earlier
+    ones of its prompt.
     """
 
     part: str | None = None
     """The part that ``min_value`` applies to; default: the task's metric."""
     min_value: float = FULL_CREDIT
     """Minimum value of that part."""
-    min_total: float | None = None
-    """Minimum total."""
     per_prompt: int = 0
     """Maximum number per prompt, best totals first, then in order; 0: all."""
     truncated: bool = False
@@ -77,10 +75,6 @@ class Sft(Kind):
             left_out[f"{name} unscored ({score.status})"] += 1
         elif not _at_least(score.value, self.min_value):
             left_out[f"{name} below {self.min_value:g}"] += 1
-        elif self.min_total is not None and not _is_scored(row, left_out):
-            return False
-        elif self.min_total is not None and not _at_least(_rank(row), self.min_total):
-            left_out[f"total below {self.min_total:g}"] += 1
         else:
             return True
         return False

@@ -13,11 +13,11 @@ from grpo_env.plural import counted
 from grpo_env.rows.writer import Column, new_rows
 
 from ..rows import ScoreRow, groups
+from .inspect_records import Inspect
 from .kinds import Kind
-from .records import Inspect, Rewards
 from .training import Dpo, Prm, Sft
 
-KINDS: dict[str, type[Kind]] = {"sft": Sft, "dpo": Dpo, "prm": Prm, "inspect": Inspect, "rewards": Rewards}
+KINDS: dict[str, type[Kind]] = {"sft": Sft, "dpo": Dpo, "prm": Prm, "inspect": Inspect}
 
 
 @dataclass

@@ -25,7 +25,6 @@ MAX_REASON_LENGTH = 300  # characters kept of each
 MAX_RULES = 1000  # rules of a part that are counted one by one, so that memory is bounded
 OTHER_RULES = "other rules"
 POSITIONS = 5  # bins of a step's relative position
-INDICES = 12  # steps counted individually from the first
 
 
 class Column:
@@ -65,7 +64,6 @@ class PartColumns:
     rules: dict[str, list[int]] = field(default_factory=dict)  # by rule: scored below 1, and at least 1
     step_count: Column = field(default_factory=Column)
     by_position: list[tuple[float, int]] = field(default_factory=lambda: [(0.0, 0)] * POSITIONS)  # (sum, count)
-    by_index: list[tuple[float, int]] = field(default_factory=lambda: [(0.0, 0)] * INDICES)
     step_range: tuple[float, float] | None = None
 
     def add(self, row: int, score: PartScore) -> None:
@@ -93,9 +91,9 @@ class PartColumns:
         low, high = self.step_range or (values[0], values[0])
         self.step_range = min(low, *values), max(high, *values)
         for index, value in enumerate(values):
-            _add(self.by_position, int((index + 0.5) / len(values) * POSITIONS), value)
-            if index < INDICES:
-                _add(self.by_index, index, value)
+            position = int((index + 0.5) / len(values) * POSITIONS)
+            total, count = self.by_position[position]
+            self.by_position[position] = total + value, count + 1
 
 
 @dataclass
@@ -220,8 +218,3 @@ def _end_group(data: Gathered, members: list[Member]) -> None:
     data.group_totals.extend((sum(totals), len(totals)))
     data.group_metrics.extend((sum(member.metric or 0.0 for member in scored), len(scored)))
     data.samples.end_group()
-
-
-def _add(sums: list[tuple[float, int]], index: int, value: float) -> None:
-    total, count = sums[index]
-    sums[index] = total + value, count + 1

@@ -46,7 +46,6 @@ def render(report: Report, groups: str | None = None) -> str:
         meanings=MEANINGS,
         groups=groups,
         samples={heading: [_sample(row, report.metric, scale) for row in rows] for heading, rows in samples},
-        indices=max((len(steps.by_index) for steps in report.steps), default=0),
     )
 
 
@@ -97,7 +96,7 @@ def _turns(
         blocks.append(
             {
                 "number": number + 1,
-                "text": mark_text(turn.text, own, found, scale, head=share, tail=share // 2),
+                "text": mark_text(turn.text, own, found, scale, longest=3 * share // 2),
                 "score": sum(scores) if scores else None,
                 "results": [
                     (names.get(result.id, "call"), result.problem.replace("_", " "), short(result.text, share))

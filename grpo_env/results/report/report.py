@@ -102,8 +102,6 @@ class Steps:
     highest: float
     by_position: tuple[float | None, ...]
     """Mean value in each fifth of a completion's steps."""
-    by_index: tuple[float | None, ...]
-    """Mean value of the first, second, … step."""
     reward_by_number: Trend
 
 
@@ -307,7 +305,6 @@ def _steps(name: str, part: PartColumns, totals: Floats) -> Steps:
         lowest=lowest,
         highest=highest,
         by_position=tuple(total / count if count else None for total, count in part.by_position),
-        by_index=tuple(total / count for total, count in part.by_index if count),
         reward_by_number=trend(numbers, totals),
     )
 

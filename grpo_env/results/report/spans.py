@@ -12,18 +12,17 @@ from markupsafe import Markup, escape
 from grpo_env.core import StepScore
 
 LEVELS = 5  # colors from the lowest to the highest step value
-HEAD, TAIL = 3000, 1500  # characters shown of a long text: the answer is usually near the end
+LONGEST = 4500  # characters shown of a text
 MAX_ANSWER = 200  # characters; longer answers are not marked
 MAX_STEPS = 300  # colored steps of one text
 
 
 class Span(NamedTuple):
-    """Characters ``[start, end)`` of a text, with a class of the style sheet and what a pointer shows."""
+    """Characters ``[start, end)`` of a text, with a class of the style sheet."""
 
     start: int
     end: int
     css: str
-    title: str = ""
 
 
 def visible(text: str) -> str:
@@ -62,19 +61,19 @@ def mark_text(
     steps: Sequence[StepScore] = (),
     answer: tuple[int, int] | None = None,
     scale: tuple[float, float] | None = None,
-    head: int = HEAD,
-    tail: int = TAIL,
+    longest: int = LONGEST,
     spans: Sequence[Span] = (),
 ) -> Markup:
     """The text as HTML. Steps are spans followed by their value, the answer is a ``mark``, ``spans`` are themselves.
 
     If steps overlap, the shorter one sets the color. ``scale`` is the range of values from the first to the last color,
-    by default that of the steps. Only the first ``head`` and the last ``tail`` characters of a longer text are shown,
-    with a note in between.
+    by default that of the steps. Of a text with more than ``longest`` characters the first two thirds of that many are
+    shown, and the last third, where the answer usually is.
     """
     steps = [step for step in steps if 0 <= step.start < step.end <= len(text)][:MAX_STEPS]
-    low, high = scale or (min((s.value for s in steps), default=0.0), max((s.value for s in steps), default=0.0))
-    excerpts = [(0, len(text))] if len(text) <= head + tail else [(0, head), (len(text) - tail, len(text))]
+    scale = scale or (min((s.value for s in steps), default=0.0), max((s.value for s in steps), default=0.0))
+    head = 2 * longest // 3
+    excerpts = [(0, len(text))] if len(text) <= longest else [(0, head), (len(text) - longest + head, len(text))]
     bounds = {bound for place in (*excerpts, answer or ()) for bound in place}
     places: list[StepScore | Span] = [*steps, *spans]
     bounds |= {bound for place in places for bound in (place.start, place.end)}
@@ -85,29 +84,35 @@ def mark_text(
             pieces.append(Markup('<span class="note">… {:,} characters omitted …</span>').format(omitted))
         cuts = sorted(bound for bound in bounds if first <= bound <= last)
         for start, end in pairwise(cuts):
-            piece = _piece(text[start:end], start, end, steps, answer, low, high)
+            piece = _piece(text, start, end, steps, answer, scale)
             for span in spans:
                 if span.start <= start and end <= span.end:
-                    piece = Markup('<span class="{}" title="{}">{}</span>').format(span.css, visible(span.title), piece)
+                    piece = Markup('<span class="{}">{}</span>').format(span.css, piece)
             pieces.append(piece)
     return Markup("").join(pieces)
 
 
 def _piece(
-    text: str, start: int, end: int, steps: Iterable[StepScore], answer: tuple[int, int] | None, low: float, high: float
+    text: str,
+    start: int,
+    end: int,
+    steps: Iterable[StepScore],
+    answer: tuple[int, int] | None,
+    scale: tuple[float, float],
 ) -> Markup:
+    """Characters ``[start, end)`` of the text, in which no step and no answer begins or ends."""
     enclosing = [step for step in steps if step.start <= start and end <= step.end]
-    html = escape(visible(text))
+    html = escape(visible(text[start:end]))
     if answer and answer[0] <= start and end <= answer[1]:
         html = Markup("<mark>{}</mark>").format(html)
     if enclosing:
         step = min(enclosing, key=lambda step: step.end - step.start)
-        color = level(step.value, low, high)
+        color = level(step.value, *scale)
         html = Markup('<span class="step v{}" title="{}">{}</span>').format(color, visible(step.explanation), html)
     for step in enclosing:
         if step.end == end:
             value = Markup('<sup class="v{}">{:g}</sup>')
-            html += value.format(level(step.value, low, high), step.value)
+            html += value.format(level(step.value, *scale), step.value)
     return html
 
 

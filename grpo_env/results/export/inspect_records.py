@@ -1,4 +1,4 @@
-"""Scores for tools that read scores: Inspect's ``precomputed_scores``, and reward audits by group."""
+"""Scores for Inspect's ``precomputed_scores``."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from grpo_env.rows.reader import replace_surrogates
 
-from ..parts import TOTAL, full_name, named_scores, part_score
-from ..rows import ScoreRow, group_of, metric_of
+from ..parts import full_name, named_scores
+from ..rows import ScoreRow, metric_of
 from .kinds import Kind, LeftOut
 
 
@@ -44,21 +44,3 @@ class Inspect(Kind):
                     **{name: part.value for name, part in scores.items()},
                 },
             }
-
-
-@dataclass(frozen=True)
-class Rewards(Kind):
-    """One row per group, ``{"prompt_id", "id", "rewards"}``, for tools that audit rewards. Without unscored ones.
-
-    ``id`` is that of the group's first row in the file that was scored.
-    """
-
-    part: str | None = None
-    """The part that gives the reward; default: the total."""
-
-    def __call__(self, rows: Sequence[ScoreRow], left_out: LeftOut) -> Iterator[dict[str, Any]]:
-        scores = [part_score(row, self.part or TOTAL) for row in rows]
-        left_out.update(f"unscored ({score.status})" for score in scores if score.value is None)
-        rewards = [score.value for score in scores if score.value is not None]
-        if rewards:
-            yield {"prompt_id": group_of(rows[0]), "id": rows[0]["id"], "rewards": rewards}
