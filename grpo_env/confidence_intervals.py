@@ -1,4 +1,4 @@
-"""Confidence intervals for means over problems, and pass@k."""
+"""95% confidence intervals for means over problems, and pass@k."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from statistics import NormalDist, fmean
 Interval = tuple[float, float]
 
 FEWEST = 3  # problems: a bootstrap of fewer says nothing
+CONFIDENCE = 0.95
+RESAMPLES = 2000  # of the bootstrap
+_Z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
 
 def pass_at_k(samples: int, correct: int, k: int) -> float:
@@ -22,21 +25,20 @@ def pass_at_k(samples: int, correct: int, k: int) -> float:
     return 1.0 - math.comb(samples - correct, k) / math.comb(samples, k)
 
 
-def wilson(successes: float, count: float, confidence: float = 0.95) -> Interval:
+def wilson(successes: float, count: float) -> Interval:
     """Wilson's score interval for a proportion (Wilson 1927), valid near 0 and 1, unlike the normal interval.
 
     ``count`` may be an effective sample size, which is not a whole number.
     """
     if count == 0:
         return 0.0, 1.0
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
     rate = successes / count
-    center = (rate + z * z / (2 * count)) / (1 + z * z / count)
-    half = z / (1 + z * z / count) * math.sqrt(rate * (1 - rate) / count + z * z / (4 * count * count))
+    center = (rate + _Z * _Z / (2 * count)) / (1 + _Z * _Z / count)
+    half = _Z / (1 + _Z * _Z / count) * math.sqrt(rate * (1 - rate) / count + _Z * _Z / (4 * count * count))
     return max(0.0, center - half), min(1.0, center + half)
 
 
-def clopper_pearson(successes: float, count: float, confidence: float = 0.95) -> Interval:
+def clopper_pearson(successes: float, count: float, confidence: float = CONFIDENCE) -> Interval:
     """The exact interval for a proportion (Clopper and Pearson 1934): it never covers less often than it says.
 
     ``count`` may be an effective sample size, which is not a whole number (Korn and Graubard 1998).
@@ -48,12 +50,12 @@ def clopper_pearson(successes: float, count: float, confidence: float = 0.95) ->
     return low, high
 
 
-def fisher(correlation: float, count: int, confidence: float = 0.95) -> Interval | None:
+def fisher(correlation: float, count: int) -> Interval | None:
     """The interval for a correlation of ``count`` pairs by Fisher's (1921) z; ``None`` for fewer than four pairs."""
     if count < 4:
         return None
     z = math.atanh(max(-1 + 1e-12, min(1 - 1e-12, correlation)))
-    half = NormalDist().inv_cdf((1 + confidence) / 2) / math.sqrt(count - 3)
+    half = _Z / math.sqrt(count - 3)
     return math.tanh(z - half), math.tanh(z + half)
 
 
@@ -88,9 +90,9 @@ def _beta_cdf(x: float, a: float, b: float) -> float:
     return math.exp(log) * value / a
 
 
-def bootstrap(values: Sequence[float], seed: int = 0, confidence: float = 0.95, resamples: int = 2000) -> Interval:
+def bootstrap(values: Sequence[float], seed: int = 0) -> Interval:
     """Percentile bootstrap interval for the mean of ``values``, one value per problem (Efron 1979)."""
     generator = random.Random(seed)
-    means = sorted(fmean(generator.choices(values, k=len(values))) for _ in range(resamples))
-    tail = round((1 - confidence) / 2 * resamples)
+    means = sorted(fmean(generator.choices(values, k=len(values))) for _ in range(RESAMPLES))
+    tail = round((1 - CONFIDENCE) / 2 * RESAMPLES)
     return means[tail], means[-1 - tail]

@@ -135,11 +135,6 @@ class Episode:
             self._fail(error)
             return []
 
-    @property
-    def broke(self) -> bool:
-        """Whether the environment failed or was late, rather than ended the episode."""
-        return bool(self._failure) or self._late
-
     def cut_off(self) -> None:
         """End it after a whole turn, because no token is left for another: ``finish`` is ``length``."""
         self._end_with("length")
@@ -148,10 +143,10 @@ class Episode:
         """End it for a reason that is not the model's, so that it is unscored."""
         self._fail(EnvironmentFailedError(reason))
 
-    def stop(self, finish: Finish = "turns") -> None:
+    def stop(self) -> None:
         """End the episode as it is, because whoever samples grants it no other turn."""
         if not self.ended:
-            self._end_with(finish)
+            self._end_with("turns")
 
     def completion(self, *, num_tokens: int | None = None, token_ids: tuple[int, ...] | None = None) -> Completion:
         """What verifiers score. ``token_ids`` are the sampled tokens of all turns, in order."""

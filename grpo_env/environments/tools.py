@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from grpo_env.errors import UsageError, nearest
@@ -12,15 +13,7 @@ from .load import tools_of
 
 Schema = Mapping[str, Any]
 
-_TYPES: dict[str, type | tuple[type, ...]] = {
-    "string": str,
-    "integer": int,
-    "number": (int, float),
-    "boolean": bool,
-    "array": list,
-    "object": dict,
-    "null": type(None),
-}
+_TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
 
 
 def tool_schemas(cls: type[Any], where: str) -> list[dict[str, Any]]:
@@ -68,39 +61,28 @@ def wrong_arguments(schemas: Sequence[Schema], name: str, arguments: Mapping[str
     for key in parameters.get("required", ()):
         if key not in arguments:
             return f"the argument {key} is missing"
-    for key, value in arguments.items():
+    for key in arguments:
         if key not in properties:
             return f"there is no argument {key[:100]!r}; {nearest(key[:100], properties) if properties else 'none'}"
-        if misfit := _misfit(key, value, properties[key]):
-            place, found, schema = misfit
-            return f"the argument {place} must be {_described(schema)}, not {_type_name(found)}"
+    validator = _validator_class()(parameters)
+    for error in validator.iter_errors(dict(arguments)):
+        if error.instance is None and error.schema.get("nullable"):  # transformers' word for what may be None
+            continue
+        key, *inner = error.absolute_path
+        place = f"{key}{''.join(f'[{step!r:.100}]' for step in inner)}"
+        kind = type(error.instance).__name__
+        found = next((name for name in _TYPES if validator.is_type(error.instance, name)), kind)
+        return f"the argument {place} must be {_described(error.schema)}, not {found}"
     return None
 
 
-def _misfit(place: str, value: Any, schema: Schema) -> tuple[str, Any, Schema] | None:
-    """The innermost value that does not fit its schema, and where it is; ``None`` if all of them do."""
-    if "anyOf" in schema:
-        fits = any(_misfit(place, value, option) is None for option in schema["anyOf"])
-        return None if fits else (place, value, schema)
-    if value is None and schema.get("nullable"):
-        return None
-    names = schema.get("type")
-    names = [names] if isinstance(names, str) else names or []
-    if ("enum" in schema and value not in schema["enum"]) or (names and not any(_is(value, name) for name in names)):
-        return place, value, schema
-    inner: Iterable[tuple[Any, Any, Schema]] = ()
-    if isinstance(value, list) and "items" in schema:
-        inner = ((number, item, schema["items"]) for number, item in enumerate(value))
-    elif isinstance(value, dict) and isinstance(schema.get("additionalProperties"), Mapping):
-        inner = ((key, item, schema["additionalProperties"]) for key, item in value.items())
-    wrong = (_misfit(f"{place}[{key!r:.100}]", item, of) for key, item, of in inner)
-    return next(filter(None, wrong), None)
+@cache
+def _validator_class() -> Any:
+    """JSON Schema, but for 1.0, which is no integer: Python's methods tell the two apart."""
+    from jsonschema import Draft202012Validator, validators
 
-
-def _is(value: Any, name: str) -> bool:
-    if isinstance(value, bool) and name != "boolean":
-        return False
-    return isinstance(value, _TYPES.get(name, object))
+    types = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
+    return validators.extend(Draft202012Validator, type_checker=types)
 
 
 def _described(schema: Schema) -> str:
@@ -110,7 +92,3 @@ def _described(schema: Schema) -> str:
         return " or ".join(_described(option) for option in schema["anyOf"])
     names = schema.get("type", "a value")
     return str(names) if isinstance(names, str) else " or ".join(names)
-
-
-def _type_name(value: Any) -> str:
-    return next((name for name in _TYPES if _is(value, name)), type(value).__name__)

@@ -40,15 +40,18 @@ def chats(task: Task, split: Split, caller: str) -> Iterator[tuple[Example, list
         yield example, prompt
 
 
+MAX_CACHED = 4096  # examples
+
+
 class Unpacker:
     """Makes a task's examples of packed ones, with prompt and gold answer by the task's current templates.
 
     Caches the last examples, as the completions of a group need the same one. Thread-safe.
     """
 
-    def __init__(self, task: Task, cache_size: int = 4096) -> None:
+    def __init__(self, task: Task) -> None:
         self._task = task
-        self._cached = lru_cache(cache_size)(self._make)
+        self._cached = lru_cache(MAX_CACHED)(self._make)
 
     def __call__(self, text: str, where: str) -> Example:
         """The example. Raises ``UsageError``, beginning with ``where``, for text that ``pack`` did not write."""

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,8 +24,8 @@ from grpo_env.errors import UsageError, nearest
 from grpo_env.integrations.examples import Unpacker
 from grpo_env.rows.formats.packed_example import COLUMN, pack
 from grpo_env.rows.reader import replace_surrogates
-from grpo_env.taskfile.schema import Split, VerifierSpec
-from grpo_env.taskfile.task import Task, load_task
+from grpo_env.taskfile.schema import Split
+from grpo_env.taskfile.task import Task, entries, load_task
 
 from .scoring import make_completion, refuse_environments, refuse_groups, refuse_schedules, score_pairs
 
@@ -76,7 +76,7 @@ def task_scorer(file: str, part: str | None = None) -> Scorer:
     refuse_environments(loaded, "Inspect")
     refuse_groups(loaded, "Inspect")
     refuse_schedules(loaded, "Inspect")
-    names = ["total", *_names(loaded.spec.verifiers)]
+    names = ["total", *(name for _, name, _ in entries(loaded.spec.verifiers))]
     if part is not None and part not in names:
         raise UsageError(f"part: no verifier is called {part!r}; {nearest(part, names)}")
     unpack = Unpacker(loaded)
@@ -91,12 +91,6 @@ def task_scorer(file: str, part: str | None = None) -> Scorer:
         return _score(total, part or loaded.metric)
 
     return score
-
-
-def _names(verifiers: Mapping[str, VerifierSpec]) -> Iterator[str]:
-    for name, spec in verifiers.items():
-        yield name
-        yield from _names(spec.of or {})
 
 
 def _completion(task: Task, state: TaskState) -> Completion:

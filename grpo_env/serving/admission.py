@@ -25,18 +25,15 @@ class Admission:
     waiting: int = 0
     """Requests admitted and not answered yet."""
 
-    def check_token(self, request: Request) -> None:
-        """Raises ``HTTPException``."""
-        scheme, _, given = request.headers.get("authorization", "").partition(" ")
-        expected = f"bearer {self.token}".encode()
-        if self.token and not hmac.compare_digest(f"{scheme.lower()} {given.strip()}".encode("latin-1"), expected):
-            detail = "the token is missing or wrong; send Authorization: Bearer TOKEN"
-            raise HTTPException(401, detail, {"WWW-Authenticate": "Bearer"})
-
 
 def check_token(request: Request) -> None:
-    """A dependency of routes that need the token."""
-    request.app.state.admission.check_token(request)
+    """Raises ``HTTPException`` if the server needs a token that the request does not have."""
+    token = request.app.state.admission.token
+    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    sent, expected = f"{scheme.lower()} {given.strip()}".encode("latin-1"), f"bearer {token}".encode()
+    if token and not hmac.compare_digest(sent, expected):
+        detail = "the token is missing or wrong; send Authorization: Bearer TOKEN"
+        raise HTTPException(401, detail, {"WWW-Authenticate": "Bearer"})
 
 
 class ScoringRoute(APIRoute):
@@ -48,7 +45,7 @@ class ScoringRoute(APIRoute):
 
         async def admit(request: Request) -> Response:
             admission: Admission = request.app.state.admission
-            admission.check_token(request)
+            check_token(request)
             kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
             if kind != "application/json":
                 raise HTTPException(415, f"the body must be JSON (Content-Type: application/json), not {kind[:100]!r}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,8 +13,11 @@ from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
 from fastapi.middleware.trustedhost import TrustedHostMiddleware
 
 from grpo_env import __version__
+from grpo_env.core import Score
 from grpo_env.errors import UsageError, nearest
 from grpo_env.integrations.openrlhf import RewardFunc
+from grpo_env.integrations.scoring import with_parts
+from grpo_env.scoring.row_reader import InputRow
 from grpo_env.taskfile.task import Task
 
 from .admission import Admission, ScoringRoute, check_token
@@ -20,7 +25,6 @@ from .error_responses import COMMON_ERRORS, SCORING_ERRORS, add_error_handlers
 from .openapi import complete_openapi
 from .pieces import read_items, response_body
 from .pool import WorkerPool
-from .rewards import get_reward
 from .schemas import Health, RewardRequest, RewardResponse, ScoreRequest, ScoreResponse, TaskCard
 
 MAX_REWARD_FUNCS = 16  # kept with the examples that they unpacked from labels
@@ -96,10 +100,21 @@ def _reward_routes(service: Service) -> APIRouter:
     ) -> Response:
         """Reward completions for OpenRLHF. Without `unscored`, a completion that cannot be scored is an error."""
         func = reward_func(task, unscored)
-        body = await get_reward(service.pool, func, request, http.state.end)
+        # In a thread: the task's templates are rendered for each example.
+        pairs = await asyncio.to_thread(func.read, request.query, request.prompts, request.labels)
+        rows = [InputRow(place, str(place), None, example, (text,)) for place, (example, text) in enumerate(pairs)]
+        scores = await service.pool.score(func.task.name, rows, http.state.end)
+        # NaN in the logs stays NaN, which is not JSON; but OpenRLHF's reader accepts it, and does not accept null.
+        body = json.dumps(func.reply([_decoded(score, func.task) for score in scores]))
         return Response(body, media_type="application/json")
 
     return router
+
+
+def _decoded(score: str, task: Task) -> Score:
+    data = json.loads(score)
+    del data["id"]
+    return with_parts(task, Score.from_dict(data))
 
 
 def _status_routes(service: Service) -> APIRouter:

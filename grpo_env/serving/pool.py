@@ -17,13 +17,12 @@ from grpo_env.errors import RunError
 from grpo_env.scoring.row_reader import InputRow
 from grpo_env.workers.killable_worker import LateError, LateVerifierError, WorkerDiedError
 
-from .pieces import PIECE, Piece, PieceScorer, Scored, encode, units, unscored
+from .pieces import PIECE, Piece, PieceScorer, encode, units, unscored
 from .worker_slot import WorkerSlot
 
 IDLE_CHECK = 1.0  # seconds between two checks whether an idle process is alive
 TURN = 1.0  # seconds after which a process begins no further item of a request, or an eighth of the deadline
 
-Slot = WorkerSlot[Piece, Scored]
 Attempt = Callable[[Sequence[InputRow]], Awaitable[list[str]]]
 
 
@@ -79,7 +78,7 @@ class WorkerPool:
         self._scorer = scorer
         self._deadline = deadline
         self._threads = ThreadPoolExecutor(count)
-        self._slots: list[Slot] = [WorkerSlot(scorer, deadline / 2, self._threads) for _ in range(count)]
+        self._slots: list[WorkerSlot] = [WorkerSlot(scorer, deadline / 2, self._threads) for _ in range(count)]
         self._turns: asyncio.Queue[_Request] = asyncio.Queue()  # bounded by the requests that are admitted
         self._loops: list[asyncio.Task[None]] = []
 
@@ -140,7 +139,7 @@ class WorkerPool:
             request.queued = True
             self._turns.put_nowait(request)
 
-    async def _serve(self, slot: Slot) -> None:
+    async def _serve(self, slot: WorkerSlot) -> None:
         while True:
             try:
                 async with asyncio.timeout(IDLE_CHECK):
@@ -161,7 +160,7 @@ class WorkerPool:
                     request.finished.set_exception(error)
             self._queue(request)
 
-    async def _turn(self, slot: Slot, request: _Request, taken: list[_Unit]) -> None:
+    async def _turn(self, slot: WorkerSlot, request: _Request, taken: list[_Unit]) -> None:
         attempt = partial(self._attempt, slot, request)
         if taken[0].alone:
             rows = taken[0].rows
@@ -187,7 +186,9 @@ class WorkerPool:
         request.add(rows[: len(scores)], scores)
         request.units.extendleft(_Unit(unit) for unit in reversed(units(rows[len(scores) :])))
 
-    async def _attempt(self, slot: Slot, request: _Request, rows: Sequence[InputRow], again: bool = True) -> list[str]:
+    async def _attempt(
+        self, slot: WorkerSlot, request: _Request, rows: Sequence[InputRow], again: bool = True
+    ) -> list[str]:
         await slot.start()
         until = time.perf_counter() + min(TURN, self._deadline / 8)
         began = time.monotonic()

@@ -15,12 +15,11 @@ from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import Task
 from grpo_env.workers.cores import usable_cores
 
-from .address import is_loopback, listen, url_of
 from .admission import Admission
 from .app import make_app
+from .local_server import is_loopback, listen, quiet_server, url_of
 from .pieces import PieceScorer
 from .pool import WorkerPool
-from .quiet_server import quiet_server
 
 KEEP_ALIVE = 60  # seconds; long, so that clients do not reuse a connection just as it is closed
 

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from concurrent.futures import Executor
 from contextlib import suppress
-from typing import Generic, TypeVar
 
 from grpo_env.workers.killable_worker import LateError, ReplaceableWorker, WorkerDiedError
 
-A = TypeVar("A")
-B = TypeVar("B")
+from .pieces import Piece, PieceScorer, Scored
 
 
-class WorkerSlot(Generic[A, B]):
-    """Runs ``work`` in one process at a time, ``deadline`` seconds at most for a piece."""
+class WorkerSlot:
+    """Scores pieces in one process at a time, each for ``deadline`` seconds at most."""
 
-    def __init__(self, work: Callable[[A], B], deadline: float, threads: Executor) -> None:
-        self.process = ReplaceableWorker(work)
+    def __init__(self, scorer: PieceScorer, deadline: float, threads: Executor) -> None:
+        self.process = ReplaceableWorker(scorer)
         self._deadline = deadline
         self._threads = threads  # one of them blocks on the process while the event loop goes on
 
@@ -26,7 +23,7 @@ class WorkerSlot(Generic[A, B]):
         """Start the process, unless one is running. Raises ``RunError``."""
         await asyncio.get_running_loop().run_in_executor(self._threads, self.process.start)
 
-    async def __call__(self, piece: A, again: bool) -> B:
+    async def __call__(self, piece: Piece, again: bool) -> Scored:
         """As ``ReplaceableWorker``; raises ``LateError``, too."""
         await self.start()
         answer = asyncio.get_running_loop().run_in_executor(self._threads, self.process, piece, self._deadline, again)

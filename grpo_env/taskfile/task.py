@@ -322,7 +322,7 @@ def make_task(data: Mapping[str, Any], source: str, folder: Path, overrides: Map
     total = {"parts": parts, "deadline": spec.deadline}
     verifier = build_verifier(find("weighted_sum"), total, source, ["verifiers"])
     places: dict[str, str] = {}
-    for name, place in _part_places(spec.verifiers, "verifiers"):
+    for place, name, _ in entries(spec.verifiers):
         if name == "total":
             raise UsageError(f"{source}: {place}: 'total' is the name of the whole reward; rename this part")
         if "." in name:
@@ -448,14 +448,9 @@ def _templates(spec: TaskSpec) -> Iterator[tuple[str, str]]:
         **{f"prompt.{key}": text for key, text in shots},
     }
     yield from ((key, template) for key, template in found.items() if template is not None)
-    yield from _verifier_templates(spec.verifiers, "verifiers")
-
-
-def _verifier_templates(specs: Mapping[str, VerifierSpec], at: str) -> Iterator[tuple[str, str]]:
-    for name, spec in specs.items():
-        values = {"when": spec.when, "weight": spec.weight, **(spec.model_extra or {})}
-        yield from ((f"{at}.{name}.{key}", value) for key, value in values.items() if is_template(value))
-        yield from _verifier_templates(spec.of or {}, f"{at}.{name}.of")
+    for place, _, part in entries(spec.verifiers):
+        values = {"when": part.when, "weight": part.weight, **(part.model_extra or {})}
+        yield from ((f"{place}.{key}", value) for key, value in values.items() if is_template(value))
 
 
 class _File(NamedTuple):
@@ -544,8 +539,8 @@ def _located(use: str, folder: Path) -> str:
     return locate(use, folder) if ".py:" in use and not is_safe_mode() else use
 
 
-def _part_places(specs: Mapping[str, VerifierSpec], at: str) -> Iterator[tuple[str, str]]:
-    """The names of all parts at any depth, and their keys. ``metric``, ``cases`` and reports find parts by name."""
+def entries(specs: Mapping[str, VerifierSpec], at: str = "verifiers") -> Iterator[tuple[str, str, VerifierSpec]]:
+    """All parts at any depth: key, name, specification. ``metric``, ``cases`` and reports find parts by name."""
     for name, spec in specs.items():
-        yield name, f"{at}.{name}"
-        yield from _part_places(spec.of or {}, f"{at}.{name}.of")
+        yield f"{at}.{name}", name, spec
+        yield from entries(spec.of or {}, f"{at}.{name}.of")

@@ -16,7 +16,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from grpo_env.errors import UsageError
-from grpo_env.serving.address import is_loopback
+from grpo_env.serving.local_server import is_loopback
 
 from . import pages
 from .duckdb_index import Store

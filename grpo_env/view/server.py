@@ -14,8 +14,7 @@ from starlette.types import ASGIApp
 
 from grpo_env.calibrate.label_file import is_label_file
 from grpo_env.plural import counted
-from grpo_env.serving.address import listen, url_of
-from grpo_env.serving.quiet_server import quiet_server
+from grpo_env.serving.local_server import listen, quiet_server, url_of
 
 from .app import make_app
 from .duckdb_index import Store

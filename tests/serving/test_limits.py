@@ -11,7 +11,7 @@ import pytest
 
 from grpo_env.cli.app import app
 from grpo_env.errors import UsageError
-from grpo_env.serving.address import listen
+from grpo_env.serving.local_server import listen
 
 from .conftest import TOKEN, Server
 

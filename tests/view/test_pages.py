@@ -574,7 +574,7 @@ def test_the_command_says_which_extra_is_missing(monkeypatch, rows, write):
 
 
 def test_a_port_in_use_is_one_line(rows, write):
-    from grpo_env.serving.address import listen
+    from grpo_env.serving.local_server import listen
 
     with listen("127.0.0.1", 0) as taken:
         port = str(taken.getsockname()[1])

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from statistics import NormalDist
 
-from grpo_env.confidence_intervals import Interval
+from grpo_env.confidence_intervals import CONFIDENCE, Interval
 
 MIN_GROUPS = 4  # with fewer, the expansion of Student's t is off by more than 1%, and intervals are very wide
 
@@ -70,14 +70,14 @@ class MeanDifference:
         """The mean difference; 0 without pairs."""
         return self.total / self.pairs if self.pairs else 0.0
 
-    def interval(self, confidence: float = 0.95) -> Interval | None:
-        """The interval of the mean, or ``None`` with fewer than ``MIN_GROUPS`` groups."""
+    def interval(self) -> Interval | None:
+        """The 95% interval of the mean, or ``None`` with fewer than ``MIN_GROUPS`` groups."""
         if self.groups < MIN_GROUPS:
             return None
         mean = self.mean
         residuals = self._squares - 2 * mean * self._products + mean * mean * self._sizes
         variance = max(0.0, residuals) * self.groups / (self.groups - 1) / self.pairs**2
-        half = student((1 + confidence) / 2, self.groups - 1) * math.sqrt(variance)
+        half = student((1 + CONFIDENCE) / 2, self.groups - 1) * math.sqrt(variance)
         return mean - half, mean + half
 
 

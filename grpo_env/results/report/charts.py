@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .groups import MEANINGS
-from .measures import Bins, Estimate, Trend
+from .measures import Bins, Estimate
 
 if TYPE_CHECKING:
     from .report import Part, Report, Steps
@@ -97,7 +97,7 @@ def _length_charts(report: Report) -> list[Chart]:
         return []
     trends = {"reward": report.length.reward, report.metric: report.length.metric}
     label = f"length in {report.length.unit}"
-    return [Lines("mean by length", {name: _trend(line) for name, line in trends.items()}, label)]
+    return [Lines("mean by length", {name: Series(*line) for name, line in trends.items()}, label)]
 
 
 def _step_charts(steps: Steps) -> list[Chart]:
@@ -107,7 +107,7 @@ def _step_charts(steps: Steps) -> list[Chart]:
     title = f"{steps.part}: mean step value"
     return [
         Lines(title, {steps.part: Series(xs, ys)}, "fifth of the steps", (1, 2, 3, 4, 5), y_range=scale),
-        Lines(f"{steps.part}: reward by number of steps", {"reward": _trend(steps.reward_by_number)}, "steps"),
+        Lines(f"{steps.part}: reward by number of steps", {"reward": Series(*steps.reward_by_number)}, "steps"),
     ]
 
 
@@ -124,10 +124,6 @@ def _estimates(by_k: Mapping[int, Estimate]) -> Series:
     return Series(tuple(by_k), [value.value for value in by_k.values()], lows, highs)
 
 
-def _trend(trend: Trend) -> Series:
-    return Series(trend.xs, trend.ys)
-
-
 def bounds(chart: Lines) -> tuple[tuple[float, float], tuple[float, float]]:
     """The ranges of x and y over all points, with a margin if the chart sets no ``y_range``."""
     xs = [*chart.x_ticks, *(x for line in chart.series.values() for x in line.xs)]
@@ -137,11 +133,11 @@ def bounds(chart: Lines) -> tuple[tuple[float, float], tuple[float, float]]:
     return (min(xs), max(xs)), (low - margin, high + margin)
 
 
-def ticks(low: float, high: float, intervals: int = 5) -> list[float]:
-    """Round numbers from ``low`` to ``high``, 1, 2 or 5 times a power of ten apart, at most ``intervals + 1``."""
+def ticks(low: float, high: float) -> list[float]:
+    """Round numbers from ``low`` to ``high``, 1, 2 or 5 times a power of ten apart, at most six."""
     if high <= low:
         return [low]
-    rough = (high - low) / intervals
+    rough = (high - low) / 5
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * (1 - 1e-9))
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)

@@ -10,12 +10,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grpo_env.confidence_intervals import FEWEST, Interval, pass_at_k, wilson
+from grpo_env.confidence_intervals import CONFIDENCE, FEWEST, Interval, pass_at_k, wilson
 from grpo_env.equality import equal
 
 Floats = NDArray[np.float64]
 
 RESAMPLES = 1000
+MAX_VALUES = 8  # bars of a distribution that are values, not ranges
 
 
 class Estimate(NamedTuple):
@@ -26,7 +27,7 @@ class Estimate(NamedTuple):
     groups: int
 
 
-def estimate(sums: Floats, sizes: Floats, seed: int = 0, confidence: float = 0.95) -> Estimate | None:
+def estimate(sums: Floats, sizes: Floats) -> Estimate | None:
     """The mean over completions, from each group's sum and size, both (N,); groups of size 0 are left out.
 
     Groups are the units of the interval, since completions of one prompt are correlated: Wilson's interval if each
@@ -41,16 +42,16 @@ def estimate(sums: Floats, sizes: Floats, seed: int = 0, confidence: float = 0.9
     mean = float(sums.sum() / sizes.sum())
     if np.isin(sums / sizes, (0.0, 1.0)).all():
         effective = float(sizes.sum() ** 2 / (sizes @ sizes))
-        return Estimate(mean, wilson(mean * effective, effective, confidence), len(sizes))
+        return Estimate(mean, wilson(mean * effective, effective), len(sizes))
     if len(sizes) < FEWEST or is_constant(sums / sizes):
         return Estimate(mean, None, len(sizes))
     pairs, counts = np.unique(np.stack([sums, sizes]), axis=1, return_counts=True)
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)
     means = np.empty(RESAMPLES)
     for index in range(RESAMPLES):
         resample = generator.multinomial(len(sizes), counts / len(sizes))
         means[index] = resample @ pairs[0] / (resample @ pairs[1])
-    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
+    low, high = np.quantile(means, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return Estimate(mean, (float(low), float(high)), len(sizes))
 
 
@@ -108,13 +109,13 @@ class Bins(NamedTuple):
     counts: tuple[int, ...]
 
 
-def distribution(values: Floats, max_values: int = 8, bins: int = 10) -> Bins:
-    """How often each value occurs; counts of ``bins`` equal ranges if there are more than ``max_values`` values."""
+def distribution(values: Floats, bins: int = 10) -> Bins:
+    """How often each value occurs; counts of ``bins`` equal ranges if there are more than ``MAX_VALUES`` values."""
     values = values[~np.isnan(values)]
     largest = np.abs(values).max(initial=0.0) or 1.0
     values = np.round(values / largest, 9) * largest  # 0.1 + 0.2 and 0.3 are one value
     distinct, counts = np.unique(values, return_counts=True)
-    if len(distinct) <= max_values:
+    if len(distinct) <= MAX_VALUES:
         return Bins(tuple(f"{value:.3g}" for value in distinct), tuple(int(count) for count in counts))
     counts, edges = np.histogram(values, bins=bins)
     decimals = max(0, 1 - math.floor(math.log10(edges[1] - edges[0]) + 1e-6))  # two digits of the width of a range
@@ -123,11 +124,10 @@ def distribution(values: Floats, max_values: int = 8, bins: int = 10) -> Bins:
 
 
 class Trend(NamedTuple):
-    """One number by bins of another: the bins' means ``xs`` and ``ys``, and how many rows each has."""
+    """One number by bins of another: the bins' means ``xs`` and ``ys``."""
 
     xs: tuple[float, ...]
     ys: tuple[float, ...]
-    counts: tuple[int, ...]
 
 
 def trend(xs: Floats, ys: Floats, bins: int = 10) -> Trend:
@@ -135,18 +135,18 @@ def trend(xs: Floats, ys: Floats, bins: int = 10) -> Trend:
     known = ~np.isnan(xs) & ~np.isnan(ys)
     xs, ys = xs[known], ys[known]
     if not len(xs):
-        return Trend((), (), ())
+        return Trend((), ())
     edges = np.unique(np.quantile(xs, np.linspace(0, 1, bins + 1)))
     bin_of = np.clip(np.searchsorted(edges, xs, side="right") - 1, 0, max(0, len(edges) - 2))
     counts = np.bincount(bin_of)
     filled = counts > 0
     x_means, y_means = (np.bincount(bin_of, weights=column)[filled] / counts[filled] for column in (xs, ys))
-    return Trend(tuple(x_means.tolist()), tuple(y_means.tolist()), tuple(counts[filled].tolist()))
+    return Trend(tuple(x_means.tolist()), tuple(y_means.tolist()))
 
 
-def slowest_fraction(seconds: Floats, slowest: float = 0.01) -> float | None:
+def slowest_fraction(seconds: Floats) -> float | None:
     """The fraction of all seconds that the slowest 1% of the scores take (at least one score)."""
     seconds = np.sort(seconds[~np.isnan(seconds)])
     if not len(seconds) or not seconds.sum():
         return None
-    return float(seconds[-max(1, round(slowest * len(seconds))) :].sum() / seconds.sum())
+    return float(seconds[-max(1, round(0.01 * len(seconds))) :].sum() / seconds.sum())

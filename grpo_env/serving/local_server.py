@@ -1,9 +1,12 @@
-"""The address of a local server: its socket, its URL, and whether a name is this machine's own."""
+"""What the servers of ``serve`` and ``view`` share: a socket, its URL, and uvicorn, which logs errors only."""
 
 from __future__ import annotations
 
 import ipaddress
 import socket
+from typing import Any
+
+import uvicorn
 
 from grpo_env.errors import UsageError
 
@@ -34,3 +37,18 @@ def url_of(listener: socket.socket) -> str:
     """The URL of a server that accepts connections of ``listener``."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def quiet_server(app: Any, **options: Any) -> uvicorn.Server:
+    """A server for an ASGI app, which tells nothing of itself. ``options`` are further ones of ``uvicorn.Config``."""
+    config = uvicorn.Config(
+        app,
+        http="h11",
+        ws="none",
+        lifespan="off",
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        **options,
+    )
+    return uvicorn.Server(config)
