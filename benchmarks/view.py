@@ -17,12 +17,12 @@ from pathlib import Path
 PAGES = {
     "list": "",
     "list, page 1,000": "?page=1000",
-    "sorted by disagreement": "?sort=-disagreement",
+    "sorted by reward": "?sort=-reward",
     "mixed groups, by reward": "?signal=mixed&sort=-reward",
     "search, first page": "?q=ducks",
     "search, second page": "?q=ducks&page=2",
     "completion": "row/5000",
-    "completion, in order of disagreement": "row/5000?sort=-disagreement",
+    "completion, in order of rewards": "row/5000?sort=-reward",
     "group": "group/1000",
 }
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from grpo_env.lazy_regex import lazy_compile
 
 from .answers.quantities.number import read_number
-from .extras import optional_package
+from .optional_packages import optional_package
 
 MAX_LENGTH = 80  # characters of a unit
 

@@ -16,8 +16,8 @@ from grpo_env.registry import verifier
 from .answer_text import Read, check_choice, check_sources, read_completion, shown
 from .answers.extract import SOURCES, Source
 from .answers.kinds.json_value import text_list
-from .extras import optional_package
 from .linear_regex import encodable
+from .optional_packages import optional_package
 
 Metric = Literal["chrf", "bleu", "rouge1", "rouge2", "rougeL", "edit"]
 

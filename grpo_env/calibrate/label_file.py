@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from grpo_env.errors import RunError, UsageError
+from grpo_env.results.rows import first_row
 from grpo_env.rows.jsonl import dump_line
 from grpo_env.rows.reader import read_records
 from grpo_env.terminal import printable
@@ -27,8 +28,7 @@ _INTERRUPTS = ("\x03", "\x04")  # Ctrl-C and Ctrl-D, where a terminal passes the
 
 def is_label_file(path: Path) -> bool:
     """Whether the first row of a file is one to be labeled. Raises ``UsageError`` if the file cannot be read."""
-    row = next((record.row for record in read_records(path) if record.row is not None), None)
-    return row is not None and {"stratum_size", "verdict", "label"} <= row.keys()
+    return {"stratum_size", "verdict", "label"} <= first_row(path).keys()
 
 
 def read_labels(path: Path) -> list[LabelRow]:

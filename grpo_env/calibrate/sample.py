@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from grpo_env.errors import UsageError
-from grpo_env.results.rows import ScoreRow, location, prompt_of, read_scores
+from grpo_env.results.rows import location, question_of, read_scores
 
 from .strata import Verdict, merged, verdicts
 
@@ -116,7 +116,7 @@ def label_row(verdict: Verdict, stratum: str, size: int) -> LabelRow:
         if row.get(key) is not None
     }
     return keys | {
-        "problem": _problem(row),
+        "problem": question_of(row)[-PROBLEM_LENGTH:],
         "text": _end(row.get("text") or ""),
         "answer": score.answer,
         "gold": score.gold,
@@ -129,13 +129,6 @@ def label_row(verdict: Verdict, stratum: str, size: int) -> LabelRow:
         "stratum_size": size,
         "label": None,
     }
-
-
-def _problem(row: ScoreRow) -> str:
-    """The last message of the prompt, or the end of a plain one."""
-    prompt = prompt_of(row)
-    text = prompt[-1]["content"] if isinstance(prompt, list) and prompt else prompt
-    return str(text or "")[-PROBLEM_LENGTH:]
 
 
 def _end(text: str) -> str:

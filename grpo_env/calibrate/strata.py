@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from grpo_env.results.compare.comparison import CORRECT
-from grpo_env.results.parts import PartScore, part_score
+from grpo_env.results.part_scores import PartScore, part_score
 from grpo_env.results.rows import ScoreRow, group_of, metric_of
 
 ACCEPTED, REJECTED = "accepted", "rejected"

@@ -17,7 +17,6 @@ from .play import play
 from .reward_model import reward_model_app
 from .scores import compare, export, report, score
 from .serve import serve
-from .step_labels import label_steps
 from .tasks import audit, check, tasks_app
 from .training import evaluate, generate, train
 from .verifiers import verifiers_app
@@ -84,7 +83,6 @@ tasks_app.command()(audit)
 tasks_app.command()(play)
 view_app.command()(report)
 view_app.command()(calibrate)
-reward_model_app.command("label-steps")(label_steps)
 
 
 def main() -> None:

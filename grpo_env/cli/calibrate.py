@@ -61,8 +61,8 @@ def calibrate(
     With --out, draw a stratified sample of completions to be labeled. Given the labeled file, or a column of labels
     with --label, print the error rates, overall and by stratum, and the completions with a wrong verdict.
     """
-    from grpo_env.calibrate import draw, labeled_rows
     from grpo_env.calibrate.label_file import is_label_file
+    from grpo_env.calibrate.sample import draw, labeled_rows
     from grpo_env.rows.writer import check_free, new_rows
     from grpo_env.scoring import Fields, Options
 
@@ -141,8 +141,8 @@ def _print_sample(again: str, rows: list[LabelRow], out: Path, as_json: bool) ->
 
 def _labels(path: Path, ask: bool) -> list[LabelRow]:
     """The rows of a file of labels, after those that are missing were asked for."""
-    from grpo_env.calibrate import ask as ask_for_labels
-    from grpo_env.calibrate import read_labels
+    from grpo_env.calibrate.label_file import ask as ask_for_labels
+    from grpo_env.calibrate.label_file import read_labels
 
     if ask:
         key = typer.getchar if sys.stdin.isatty() else partial(sys.stdin.read, 1)
@@ -155,7 +155,7 @@ def _labels(path: Path, ask: bool) -> list[LabelRow]:
 
 
 def _report(task: Task, show: int, as_json: bool, rows: list[LabelRow], unscored: int = 0) -> None:
-    from grpo_env.calibrate import calibrate as estimate
+    from grpo_env.calibrate.rates import calibrate as estimate
     from grpo_env.calibrate.report_lines import error_lines, summary_lines
 
     if other := next((row["task"] for row in rows if row["task"] != task.name), None):

@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
@@ -136,6 +137,12 @@ def split_overrides(overrides: list[str] | None) -> tuple[dict[str, Any], dict[s
         value = text if text.startswith(("{{", "{%")) else parse_yaml(text, key)
         (keys if key.split(".")[0] in SECTIONS and key != "train" else settings)[key] = value
     return keys, settings
+
+
+def require_packages(extra: str, *names: str) -> None:
+    """Raises ``UsageError`` unless the packages of an extra, which is called as its command, are installed."""
+    if any(find_spec(name) is None for name in names):
+        raise UsageError(f"grpo_env {extra} needs packages that are not installed: pip install 'grpo_env[{extra}]'")
 
 
 def write_new(file: Path, text: str, *, overwrite: bool | None = None) -> None:

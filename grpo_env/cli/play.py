@@ -7,7 +7,6 @@ import re
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -72,8 +71,7 @@ def _play(task: Task, example: Example) -> Completion:
         text = next(_turns(()), "")
         return Completion(text, "stop", prefill=task.format.prefill)
     environment = EnvironmentClass.of_task(task)
-    with ExitStack() as stack:
-        process = stack.enter_context(environment.process())
+    with environment.process() as process:
         episode = Episode(environment, process, example)
         _show_messages(episode.begin())
         _show_tools(environment.tools)

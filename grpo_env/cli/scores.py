@@ -12,7 +12,6 @@ import typer
 
 from grpo_env.errors import RunError, UsageError
 from grpo_env.plural import counted
-from grpo_env.rows.reader import read_records
 from grpo_env.rows.writer import check_free
 
 from .options import (
@@ -29,6 +28,7 @@ from .options import (
     console,
     ending_by_sigterm,
     loaded_task,
+    require_packages,
     say,
     write_new,
 )
@@ -103,11 +103,12 @@ def score(
 
 def _without_a_task(file: Path) -> str:
     """What to do with a file of completions that was given in the place of the task. Raises ``UsageError``."""
-    row = next((record.row for record in read_records(file) if record.row is not None), {})
+    from grpo_env.results.rows import first_row
+
     return (
         f"{file}: a task comes first, which says what is correct: grpo_env score TASK {file}; grpo_env tasks lists "
         f"tasks, and grpo_env tasks new mine.yaml --data {file} writes one for questions and answers (columns: "
-        f"{', '.join(row)})"
+        f"{', '.join(first_row(file))})"
     )
 
 
@@ -155,9 +156,9 @@ def _groups_page(scores: Path, report: Report) -> str:
     """The page of the groups of the completions that a report shows."""
     from grpo_env.view.bundle import bundle_groups
 
-    from .view import require_packages
+    from .view import NEEDED
 
-    require_packages()
+    require_packages(*NEEDED)
     return bundle_groups(scores, [row["n"] for rows in report.samples.values() for row in rows])
 
 

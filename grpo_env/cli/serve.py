@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -11,15 +10,14 @@ import typer
 
 from grpo_env.errors import UsageError
 
-from .options import VerifierFiles
+from .options import VerifierFiles, require_packages
 
 TOKEN = "GRPO_ENV_TOKEN"
-NEEDED = ("fastapi", "uvicorn")
 
 
 def serve(
     tasks: Annotated[list[str], typer.Argument(metavar="TASK...", help="Names or files of tasks.")],
-    host: Annotated[str, typer.Option(help="Address to listen on. A public one requires a token.")] = ("127.0.0.1"),
+    host: Annotated[str, typer.Option(help="Address to listen on. A public one requires a token.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for a free one.")] = 8000,
     workers: Annotated[int, typer.Option(min=0, help="Number of scoring processes; 0 for one per core.")] = 0,
     queue: Annotated[int, typer.Option(min=1, help="Maximum requests in progress; more get status 429.")] = 1024,
@@ -33,9 +31,7 @@ def serve(
     verifiers: VerifierFiles = None,
 ) -> None:
     """Score completions over HTTP. On SIGTERM it finishes the requests in progress and exits."""
-    missing = [name for name in NEEDED if find_spec(name) is None]
-    if missing:
-        raise UsageError("grpo_env serve needs packages that are not installed: pip install 'grpo_env[serve]'")
+    require_packages("serve", "fastapi", "uvicorn")
     from grpo_env.serving.admission import Admission
     from grpo_env.serving.server import serve
     from grpo_env.taskfile.task import load_task

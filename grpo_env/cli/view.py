@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from grpo_env.errors import UsageError
 from grpo_env.rows.writer import check_free
 
-from .options import Overwrite, say, write_new
+from .options import Overwrite, require_packages, say, write_new
 from .serve import read_token
 
 OPEN = "open"
@@ -33,13 +31,7 @@ view_app = typer.Typer(
     no_args_is_help=True,
 )
 
-NEEDED = ("duckdb", "starlette", "uvicorn")
-
-
-def require_packages() -> None:
-    """Raises ``UsageError`` if the packages of the extra are not installed."""
-    if any(find_spec(name) is None for name in NEEDED):
-        raise UsageError("grpo_env view needs packages that are not installed: pip install 'grpo_env[view]'")
+NEEDED = ("view", "duckdb", "starlette", "uvicorn")  # the extra, and its packages
 
 
 @view_app.command()
@@ -81,7 +73,7 @@ def view(
     overwrite: Overwrite = False,
 ) -> None:
     """Read completions in a browser: search, filter, sort and compare them. Pages are for this machine only."""
-    require_packages()
+    require_packages(*NEEDED)
     if out is not None:
         from grpo_env.view.bundle import bundle
 

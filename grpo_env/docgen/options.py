@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_ty
 
 from pydantic import BaseModel
 
-from grpo_env.bounds import bounds
+from grpo_env.field_limits import bounds
 
 REQUIRED = "(required)"
 LONGEST_DEFAULT = 100  # characters

@@ -9,8 +9,8 @@ from grpo_env.plural import counted
 from grpo_env.terminal import LONGEST, end_of, quoted, visible
 
 from .compare.view import value_and_status
-from .parts import PartScore, is_called, named_parts
-from .rows import ScoreRow, metric_of, name_of, prompt_of
+from .part_scores import PartScore, is_called, named_parts
+from .rows import ScoreRow, metric_of, name_of, question_of
 
 MAX_REASONS = 1000  # of which an example is kept, so that memory is bounded
 
@@ -61,9 +61,7 @@ def _example(row: ScoreRow, part: PartScore | None) -> Iterator[str]:
     label = row.get("label")
     labelled = "" if label is None else f", labelled {'right' if label else 'wrong'}"
     yield f"  {visible(name_of(row))}, completion {row['completion']}{value}{labelled}"
-    prompt = prompt_of(row)
-    question = prompt[-1]["content"] if isinstance(prompt, list) and prompt else prompt
-    if question:
+    if question := question_of(row):
         yield f"  question {visible(question)}"
     if text := row.get("text"):
         yield f"  text     {end_of(text)}"

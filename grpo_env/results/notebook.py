@@ -37,7 +37,7 @@ def show_report(report: Report) -> Html:
 
 
 def _named_parts(score: Score, prefix: str = "") -> Iterator[tuple[str, Score]]:
-    """As ``parts.named_parts``, of a score instead of a row."""
+    """As ``part_scores.named_parts``, of a score instead of a row."""
     for part in score.parts:
         name = prefix + part.name
         yield name, part

@@ -40,10 +40,14 @@ def read_scores(path: Path) -> Iterator[ScoreRow]:
         yield placed
 
 
+def first_row(path: Path) -> ScoreRow:
+    """The first row of a file of any rows, empty if there is none. Raises ``UsageError`` if it cannot be read."""
+    return next((record.row for record in read_records(path) if record.row is not None), {})
+
+
 def is_scores_file(path: Path) -> bool:
     """Whether the first row of a file is a score row. Raises ``UsageError`` if the file cannot be read."""
-    row = next((record.row for record in read_records(path) if record.row is not None), None)
-    return row is not None and set(REQUIRED) <= row.keys()
+    return set(REQUIRED) <= first_row(path).keys()
 
 
 def location(row: ScoreRow) -> str:
@@ -82,6 +86,12 @@ def metric_of(row: ScoreRow) -> str:
     if not isinstance(name, str):
         raise UsageError(f"{location(row)}: no key 'metric'; choose a part with --part")
     return name
+
+
+def question_of(row: ScoreRow) -> str:
+    """The last message of the prompt, or a prompt of plain text."""
+    prompt = prompt_of(row)
+    return str((prompt[-1]["content"] if isinstance(prompt, list) and prompt else prompt) or "")
 
 
 def prompt_of(row: ScoreRow) -> str | list[dict[str, str]] | None:

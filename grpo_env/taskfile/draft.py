@@ -11,7 +11,6 @@ from functools import partial
 from importlib.resources import files
 from itertools import islice
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import yaml
@@ -32,7 +31,7 @@ from .templates import render_value
 from .yaml_file import parse_yaml
 
 MAX_ROWS = 100_000  # read to find out what a table holds
-SHOWN = 5  # doubtful answers in the notes
+SHOWN = 5  # rows whose passages are compared with their questions
 SMALL = 100  # rows; of fewer, three in ten are held out
 ID = ("id", "uid", "uuid", "key", "sku", "index")
 ENTRY_POINT = ("entry_point",)
@@ -53,11 +52,10 @@ class Draft:
 
 @dataclass(frozen=True)
 class _Table:
-    """Rows with their places in ``data``, the columns of all of them, and those of the question and the answer."""
+    """The rows of ``data``, the columns that all of them have, and those of the question and the answer."""
 
     data: str
     rows: Sequence[Mapping[str, Any]]
-    places: Sequence[str]
     names: Sequence[str]
     question: str = ""
     answer: str = ""
@@ -116,7 +114,7 @@ def draft_task(file: Path, data: str | Path, question: str | None = None, answer
         "cases": "\n".join(_cases(table, metric, golds)),
     }
     text = _with_both_splits(_filled_template(sections), file)
-    notes = list(_notes(table, metric, golds, kinds, unusable, bool(id_template)))
+    notes = list(_notes(table, kinds, unusable, bool(id_template)))
     completion = guess([name for name in table.names if f"{{{{ {variable(name)}" not in text], COMPLETION)
     if completion and is_local(table.data, Path()):
         notes.append(f"completions: {completion}? grpo_env score {file} {data} --completion {completion}")
@@ -126,16 +124,14 @@ def draft_task(file: Path, data: str | Path, question: str | None = None, answer
 def _read(data: str) -> _Table:
     """The rows of a file, of a folder of shards, or of a data set on the hub. Raises ``UsageError``."""
     if is_local(data, Path()) or "/" not in data or Path(data).suffix:
-        records = [record for record in islice(read_records(Path(data)), MAX_ROWS) if record.row is not None]
+        records = islice(read_records(Path(data)), MAX_ROWS)
         rows = [record.row for record in records if record.row is not None]
-        places = [f"{Path(data).name}, {record.place}" for record in records]
     else:
         spec = DatasetSpec(path=data, split={"train": "train"})
-        loaded = load_rows(spec, "train", Path(), "tasks new", MAX_ROWS)
-        rows, places = [dict(row) for row in loaded.rows], loaded.places
+        rows = [dict(row) for row in load_rows(spec, "train", Path(), "tasks new", MAX_ROWS).rows]
     if not rows:
         raise UsageError(f"{data}: no rows; expected one question with its answer a row")
-    return _Table(data, rows, places, [name for name in rows[0] if all(name in row for row in rows)])
+    return _Table(data, rows, [name for name in rows[0] if all(name in row for row in rows)])
 
 
 def _column(given: str | None, what: str, words: Sequence[str], table: _Table, taken: str | None = None) -> str:
@@ -277,16 +273,6 @@ def _id_template(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str
     return f"{{{{ {variable(name)} }}}}"
 
 
-def _other_ids(table: _Table) -> str:
-    """What is said if no column is called an id: one whose values are all different may be a sum or a name as well."""
-    line = "ids: train/0, train/1, ...; "
-    for name in table.names:
-        texts = {_text(row[name]) for row in table.rows if " " not in _text(row[name])} - {""}
-        if name not in (table.question, table.answer) and len(texts) == len(table.rows) > 1:
-            return f'{line}if {name}, whose values all differ, is one, add to dataset: id: "{{{{ {variable(name)} }}}}"'
-    return f"{line}dataset.id sets others"
-
-
 def _kind(gold: str, **options: Any) -> str | None:
     """The kind of an answer, as the verifier ``accuracy`` compares it; ``None`` if it cannot read it."""
     verifier = make_verifier("accuracy", options, "accuracy")
@@ -299,29 +285,15 @@ def _description(table: _Table, kinds: Mapping[str | None, int]) -> str:
     return f"{len(table.rows):,} questions of {Path(table.data).name}{by}."
 
 
-def _notes(
-    table: _Table, metric: _Metric, golds: Sequence[str], kinds: Mapping[str | None, int], unusable: int, has_ids: bool
-) -> Iterator[str]:
+def _notes(table: _Table, kinds: Mapping[str | None, int], unusable: int, has_ids: bool) -> Iterator[str]:
+    """What was found; ``check`` says what is wrong with the data."""
     columns = ", ".join(table.names)
-    yield f"{len(golds):,} rows; columns {columns}; question: {table.question}, answer: {table.answer}"
+    yield f"{len(table.rows):,} rows; columns {columns}; question: {table.question}, answer: {table.answer}"
     counts = Counter({kind: count for kind, count in kinds.items() if kind})
     yield f"answers: {', '.join(counted(kind, count) for kind, count in counts.most_common())}"
-    questions = [_text(row[table.question]) for row in table.rows]
-    lengths = sorted(map(len, questions))
-    yield f"questions: {lengths[0]:,} to {lengths[-1]:,} characters (median {median(lengths):,.0f})"
-    answers: dict[str, set[str]] = {}
-    for text, gold in zip(questions, golds, strict=True):
-        answers.setdefault(text, set()).add(gold)
-    if repeated := len(golds) - len(answers):
-        conflicts = sum(len(of_one) > 1 for of_one in answers.values())
-        yield f"repeated questions: {repeated:,}; questions with several answers: {conflicts:,}; fix the data"
-    doubts = [(index, why) for index, why, _ in doubtful(golds, str(metric.options.get("decimal", "point")))]
-    yield from (f"{table.places[index]}: {golds[index]!r:.60} {why}" for index, why in doubts[:SHOWN])
-    if len(doubts) > SHOWN:
-        yield f"{len(doubts) - SHOWN:,} more such answers"
     if unusable:
         yield f"rows without a usable answer: {unusable:,}; they are skipped (dataset.bad_gold: skip)"
-    yield f"ids: {guess(table.names, ID)}" if has_ids else _other_ids(table)
+    yield f"ids: {guess(table.names, ID)}" if has_ids else "ids: train/0, train/1, ...; dataset.id sets others"
 
 
 def _dataset(table: _Table, file: Path, id_template: str | None, metric: _Metric, unusable: int) -> str:

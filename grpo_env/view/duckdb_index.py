@@ -18,7 +18,7 @@ from typing import Any
 import duckdb
 
 from grpo_env.errors import RunError, UsageError
-from grpo_env.results.parts import named_parts
+from grpo_env.results.part_scores import named_parts
 from grpo_env.results.rows import REQUIRED
 from grpo_env.rows.reader import read_records, replace_surrogates
 
@@ -143,7 +143,7 @@ class Store:
                 break
             parts += new
         self.query(f"CREATE OR REPLACE TABLE groups_{tag} AS {groups_sql(tag, parts)}")
-        self.query(f"CREATE OR REPLACE TABLE rows_{tag} AS {rows_sql(tag, parts)}")
+        self.query(f"CREATE OR REPLACE TABLE rows_{tag} AS {rows_sql(tag)}")
         (count,) = self.query(f"SELECT count(*) AS rows FROM rows_{tag}")
         return Table(tag, path, kind, parts, count["rows"], unreadable, offsets)
 

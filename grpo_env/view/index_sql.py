@@ -113,8 +113,7 @@ def groups_sql(tag: str, parts: Sequence[str]) -> str:
 
     ``signal`` is the kind of group of ``results.report.groups``.
     """
-    top = _top_level(parts)
-    stats = [f"avg(p{part}) AS mean{part}, stddev_samp(p{part}) AS std{part}" for part in top]
+    top = [place for place, name in enumerate(parts) if "." not in name]
     scored = "FILTER (WHERE reward IS NOT NULL)"
     hidden = ["min(verdict) IS NULL", "NOT same(min(verdict), max(verdict))"]
     hidden += [f"NOT same(min(w{part}) {scored}, max(w{part}) {scored})" for part in top]
@@ -128,26 +127,20 @@ def groups_sql(tag: str, parts: Sequence[str]) -> str:
         "g, min(n) AS first, count(*) AS size, avg(reward) AS mean, min(reward) AS low, max(reward) AS high",
         "stddev_samp(reward) AS std",
         f"{signal} AS signal",
-        *stats,
     ]
     return f"WITH numbered AS ({_numbered(tag)}) SELECT {', '.join(columns)} FROM numbered GROUP BY g"
 
 
-def rows_sql(tag: str, parts: Sequence[str]) -> str:
+def rows_sql(tag: str) -> str:
     """Selects the rows without text but with their group's number ``g``, ``size`` and ``signal``.
 
-    ``advantage`` is that of the file, otherwise GRPO's with default settings. ``disagreement`` is the largest minus
-    the smallest of the row's parts, each as a number of standard deviations from its mean in the group.
+    ``advantage`` is that of the file, otherwise GRPO's with default settings.
     """
-    scores = [
-        f"CASE WHEN std{part} > {TOLERANCE} THEN (p{part} - mean{part}) / std{part} END" for part in _top_level(parts)
-    ]
-    spread = f"greatest({', '.join(scores)}) - least({', '.join(scores)})" if len(scores) > 1 else "NULL::DOUBLE"
     advantage = "coalesce(given_advantage, CASE WHEN same(low, high) THEN 0 * reward ELSE (reward - mean) / std END)"
     return (
         f"WITH numbered AS ({_numbered(tag)}) "
-        f"SELECT numbered.* EXCLUDE (text, prompt, keys, given_advantage), size, signal, {advantage} AS advantage, "
-        f"round({spread}, 12) AS disagreement FROM numbered JOIN groups_{tag} USING (g) ORDER BY n"
+        f"SELECT numbered.* EXCLUDE (text, prompt, keys, given_advantage), size, signal, {advantage} AS advantage "
+        f"FROM numbered JOIN groups_{tag} USING (g) ORDER BY n"
     )
 
 
@@ -156,7 +149,3 @@ def _numbered(tag: str) -> str:
     rows = f"SELECT * REPLACE (coalesce(row_group, id) AS row_group) FROM texts_{tag}"
     marked = f"SELECT *, ({changed})::BIGINT AS begins FROM ({rows}) WINDOW w AS (ORDER BY n)"
     return f"SELECT * EXCLUDE begins, sum(begins) OVER (ORDER BY n)::BIGINT AS g FROM ({marked})"
-
-
-def _top_level(parts: Sequence[str]) -> list[int]:
-    return [place for place, name in enumerate(parts) if "." not in name]

@@ -8,8 +8,9 @@ from difflib import SequenceMatcher
 
 from markupsafe import Markup
 
-from grpo_env.results.parts import PartScore, is_called
-from grpo_env.results.report.spans import Span, find_answer, mark_text, merge_steps
+from grpo_env.core import StepScore
+from grpo_env.results.part_scores import PartScore, is_called
+from grpo_env.results.report.spans import Span, find_answer, mark_text
 
 LONGEST = 80_000  # characters shown of a text
 MAX_HITS = 100  # marked occurrences of a search
@@ -17,24 +18,17 @@ MAX_WORDS = 1000  # words of a text that are compared with another's
 
 
 def marked(
-    text: str,
-    parts: Mapping[str, PartScore],
-    metric: str | None,
-    *,
-    q: str = "",
-    spans: Sequence[Span] = (),
+    text: str, steps: Sequence[StepScore] = (), answer: str | None = None, q: str = "", spans: Sequence[Span] = ()
 ) -> Markup:
-    """The text with its steps colored by score, and marks for the metric's answer, hits of ``q``, and ``spans``."""
-    steps = merge_steps({name: part.step_scores() for name, part in parts.items()})
-    part = metric_part(parts, metric)
-    answer = find_answer(text, part.answer) if part else None
-    return mark_text(text, steps, answer, longest=LONGEST, spans=[*spans, *find_hits(text, q)])
+    """The text with its steps colored by score, and marks for the answer, hits of the search ``q``, and ``spans``."""
+    spans = [*spans, *find_hits(text, q)]
+    return mark_text(text, steps, find_answer(text, answer), longest=LONGEST, spans=spans)
 
 
-def metric_part(parts: Mapping[str, PartScore], metric: str | None) -> PartScore | None:
-    """The part of the task's metric, otherwise the first that has an answer."""
-    named = (part for name, part in parts.items() if metric and is_called(name, metric))
-    return next(named, None) or next((part for part in parts.values() if part.answer), None)
+def answer_of(parts: Mapping[str, PartScore], metric: str | None) -> str | None:
+    """The answer of the task's metric, otherwise the first that a part has."""
+    named = [part.answer for name, part in parts.items() if metric and is_called(name, metric)]
+    return next(iter(named or [part.answer for part in parts.values() if part.answer]), None)
 
 
 def find_hits(text: str, q: str) -> list[Span]:

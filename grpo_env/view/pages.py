@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 
-from grpo_env.core import StepScore
 from grpo_env.errors import UsageError
-from grpo_env.results.parts import PartScore, named_parts
+from grpo_env.results.part_scores import PartScore, named_parts
 from grpo_env.results.report.charts import Columns
 from grpo_env.results.report.groups import MEANINGS
 from grpo_env.results.report.measures import distribution
-from grpo_env.results.report.page import environment, short
-from grpo_env.results.report.spans import mark_text, merge_steps
+from grpo_env.results.report.page import environment, short, turn_blocks
+from grpo_env.results.report.spans import merge_steps
 from grpo_env.results.report.svg import svg
 from grpo_env.results.rows import prompt_of
 
@@ -27,7 +26,7 @@ from .pairs import Pairs, PairSelection
 from .selection import NUMBERS, PAGE, Selection, number_names
 
 MAX_PROMPT = 20_000  # characters shown of a prompt
-MAX_TURNS = 200
+MAX_TURNS, MAX_SHOWN = 200, 200_000  # of an episode: turns, and characters of all of them
 
 
 @cache
@@ -87,15 +86,16 @@ def row_page(store: Store, number: int, selection: Selection, n: int) -> dict[st
 def detail(row: Mapping[str, Any], indexed: Mapping[str, Any], q: str = "") -> dict[str, Any]:
     """Everything about one completion, for the macros of ``detail.html``."""
     parts = dict(named_parts(row))
-    metric = indexed["metric"]
     text = row.get("text")
+    colored = merge_steps({name: part.step_scores() for name, part in parts.items()})
+    answer = marks.answer_of(parts, indexed["metric"])
     return {
         "row": row,
         "parts": parts,
-        "text": marks.marked(text, parts, metric, q=q) if isinstance(text, str) else None,
+        "text": marks.marked(text, colored, answer, q) if isinstance(text, str) else None,
         "messages": messages(row),
         "steps": steps(row),
-        "turns": turns(row, parts),
+        "turns": turn_blocks(row, colored, answer, most=MAX_TURNS, longest=MAX_SHOWN),
     }
 
 
@@ -124,24 +124,6 @@ def steps(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def turns(row: Mapping[str, Any], parts: Mapping[str, PartScore]) -> list[dict[str, Any]]:
-    """The turns of an episode, each with its text as HTML, its steps colored by score."""
-    steps = merge_steps({name: part.step_scores() for name, part in parts.items()})
-    values = [step.value for step in steps]
-    scale = (min(values), max(values)) if values else None
-    found = [turn for turn in row.get("turns") or [] if isinstance(turn, dict)][:MAX_TURNS]
-    marked = []
-    for turn in found:
-        start, end = turn.get("start") or 0, turn.get("end") or 0
-        inside = [
-            StepScore(step.start - start, step.end - start, step.value, step.explanation)
-            for step in steps
-            if start <= step.start and step.end <= end
-        ]
-        marked.append({**turn, "html": mark_text(str(turn.get("text") or ""), inside, scale=scale)})
-    return marked
-
-
 def group_page(
     store: Store, number: int, selection: Selection, g: int, base: int | None, start: int
 ) -> dict[str, Any] | None:
@@ -163,13 +145,7 @@ def group_page(
         "base": numbers[chosen],
         "start": start,
         "texts": [
-            marks.marked(
-                text,
-                {},
-                None,
-                q=selection.q,
-                spans=[] if place == chosen else marks.differences(text, texts[chosen]),
-            )
+            marks.marked(text, q=selection.q, spans=[] if place == chosen else marks.differences(text, texts[chosen]))
             for place, text in enumerate(texts)
         ],
         "messages": messages(rows[0]),

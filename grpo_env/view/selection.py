@@ -17,7 +17,6 @@ MAX_RANGES = 20
 NUMBERS = {  # what can be sorted by and limited to a range, besides parts: the column and a description
     "reward": ("reward", "reward"),
     "advantage": ("advantage", "advantage"),
-    "disagreement": ("disagreement", "disagreement of the parts"),
     "characters": ("characters", "length in characters"),
     "tokens": ("tokens", "length in tokens"),
     "seconds": ("seconds", "seconds to score"),

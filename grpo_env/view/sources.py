@@ -12,10 +12,10 @@ from time import localtime, strftime
 from typing import Any, Literal
 
 from grpo_env.errors import UsageError
-from grpo_env.results.rows import REQUIRED
+from grpo_env.results.rows import REQUIRED, first_row
 from grpo_env.rows.compression import DamagedError, open_source
 from grpo_env.rows.jsonl import dump_record, json_value
-from grpo_env.rows.reader import Line, parse, read_lines, read_records
+from grpo_env.rows.reader import Line, parse, read_lines
 from grpo_env.scoring.score_row import JSON_COLUMNS
 
 Kind = Literal["jsonl", "parquet"]
@@ -66,10 +66,8 @@ def _source(number: int, path: Path) -> Source:
         if not steps:
             raise UsageError(f"{path}: this run has no samples yet ({SAMPLES}/ is missing or empty)")
         return Source(number, path, "parquet", steps)
-    first = next((record for record in read_records(path) if record.row is not None), None)
-    keys = set(first.row or ()) if first else set()
-    if not set(REQUIRED) <= keys:
-        missing = next(key for key in REQUIRED if key not in keys)
+    row = first_row(path)
+    if missing := next((key for key in REQUIRED if key not in row), None):
         raise UsageError(f"{path}: not a score file (no key {missing!r}); score completions with grpo_env score first")
     return Source(number, path, "parquet" if _is_parquet(path) else "jsonl")
 

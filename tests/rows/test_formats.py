@@ -16,7 +16,7 @@ from rich.console import Console
 from grpo_env.core import Example
 from grpo_env.errors import UsageError
 from grpo_env.results.export import export_file
-from grpo_env.results.export.records import Inspect
+from grpo_env.results.export.inspect_records import Inspect
 from grpo_env.results.rows import read_scores
 from grpo_env.rows.formats.chat import read_reply
 from grpo_env.rows.formats.detect import FORMATS, detect_format

@@ -22,7 +22,7 @@ from rich.console import Console
 from grpo_env.core import Score, Verifier
 from grpo_env.errors import UsageError
 from grpo_env.registry import load_file, verifier
-from grpo_env.results.parts import named_scores
+from grpo_env.results.part_scores import named_scores
 from grpo_env.results.rows import read_scores
 from grpo_env.rows.reader import read_records
 from grpo_env.scoring import Fields, Options, chunks, files, score_files

@@ -71,21 +71,17 @@ def test_a_majority_of_numbers_does_not_discard_the_other_answers(tmp_path):
     draft = draft_task(tmp_path / "own.yaml", write(tmp_path / "data.jsonl", MIXED))
     assert "skip" not in draft.text.partition("format:")[0]
     assert "compared by its kind: 20 numbers, 2 dates, 3 choice letters.\n  accuracy: {weight: 1.0}\n" in draft.text
-    assert 'if ticket, whose values all differ, is one, add to dataset: id: "{{ ticket }}"' in draft.notes[-1]
     numbers = draft_task(tmp_path / "own.yaml", write(tmp_path / "data.jsonl", PADDED))
     assert "accuracy: {weight: 1.0, kind: number}" in numbers.text
 
 
-def test_notes_say_what_is_wrong_with_the_data(tmp_path):
+def test_notes_say_what_the_data_are(tmp_path):
     rows = [*FOUR, {**FOUR[0], "answer": "7"}, {**FOUR[1], "answer": ""}, {**FOUR[2], "question": "?", "answer": "N/A"}]
     notes = "\n".join(draft_task(tmp_path / "own.yaml", write(tmp_path / "data.jsonl", rows)).notes)
     for line in (
         "7 rows; ",
         "answers: 5 numbers",
         "usable answer: 2;",
-        "data.jsonl, line 7: 'N/A' looks like a missing answer",
-        "repeated questions: 2; ",
-        "several answers: 2",
         "ids: train/0",
     ):
         assert line in notes

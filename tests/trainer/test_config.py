@@ -12,8 +12,8 @@ import pytest
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen, MultipleOf
 from pydantic import ValidationError
 
-from grpo_env.bounds import bounds
 from grpo_env.errors import UsageError
+from grpo_env.field_limits import bounds
 from grpo_env.taskfile.schema import SECTIONS
 from grpo_env.trainer.config import FIELDS, GROUPS, TrainConfig, check_effects
 from grpo_env.trainer.config.effects import NEEDS

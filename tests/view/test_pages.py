@@ -16,7 +16,6 @@ from typer.testing import CliRunner
 
 from grpo_env.cli.app import app as command
 from grpo_env.errors import UsageError
-from grpo_env.results.parts import PartScore
 from grpo_env.results.report.page import number
 from grpo_env.view import marks
 from grpo_env.view.app import make_app
@@ -38,7 +37,9 @@ def hostile_file(row, tmp_path_factory):
     rows = []
     for completion in range(2):
         step = {"start": 0, "end": 8, "value": 0.0, "explanation": HOSTILE}
-        turn = {"text": HOSTILE, "calls": [{"name": HOSTILE}], "results": [{"text": HOSTILE}], "reply": HOSTILE}
+        turn = {"text": HOSTILE, "end": len(HOSTILE), "reply": HOSTILE, "state": {HOSTILE: HOSTILE}}
+        turn["calls"] = [{"id": "1", "name": HOSTILE, "arguments": {}}]
+        turn["results"] = [{"id": "1", "text": HOSTILE, "problem": HOSTILE}]
         fields = {"id": HOSTILE, "group": HOSTILE, "task": HOSTILE, "text": HOSTILE * (1 + completion), "kind": HOSTILE}
         made = row(0, completion, completion, **fields, answer=HOSTILE, finish_reason=HOSTILE, explanation=HOSTILE)
         made |= {"prompt": [{"role": HOSTILE, "content": HOSTILE}], "steps": [step], "turns": [turn]}
@@ -315,7 +316,7 @@ def test_differences_are_the_words_that_the_other_lacks():
 
 
 def test_a_search_is_marked_where_it_is():
-    html = marks.marked("An Apple, an apple", {"part": PartScore(1.0, "scored")}, None, q="apple")
+    html = marks.marked("An Apple, an apple", q="apple")
     assert html.count('class="hit"') == 2
 
 
@@ -403,9 +404,10 @@ def run_folder(tmp_path, row):
     (folder / "task.yaml").write_text("task: sums\nmetric: accuracy\n")
     metrics = [{"kind": "train", "step": step, "reward": step / 2, "truncated": 0.25} for step in range(2)]
     (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in metrics))
+    turn = {"text": "first turn", "end": 10}
     samples = [
         row(0, 0, 1, step=0, version=0, advantage=0.7),
-        row(0, 1, 0, step=0, version=0, token_advantages=[-0.7, -0.9], turns=json.dumps([{"text": "first turn"}])),
+        row(0, 1, 0, step=0, version=0, token_advantages=[-0.7, -0.9], turns=json.dumps([turn])),
         row(1, 0, 1, step=1, version=1, advantage=0.0),
     ]
     columns = {name for sample in samples for name in sample}
@@ -482,15 +484,18 @@ def test_a_folder_that_is_no_run_or_has_no_samples_is_refused(run_folder, tmp_pa
 def test_turns_are_colored_by_their_scores(row, write, index, browse):
     made = row(0, 0, 1, text="call itdone 4")
     made["turns"] = [
-        {"text": "call it", "start": 0, "end": 7, "calls": [{"name": "price"}], "results": [{"text": "4"}]},
-        {"text": "done 4", "start": 7, "end": 13},
+        {"text": "call it", "start": 0, "end": 7},
+        {"text": "done 4", "start": 7, "end": 13, "state": {"paid": 4}},
     ]
+    made["turns"][0]["calls"] = [{"id": "1", "name": "price", "arguments": {}}]
+    made["turns"][0]["results"] = [{"id": "1", "text": "4"}]
     steps = [{"start": 0, "end": 7, "value": 0.0, "explanation": "worse"}]
     made["parts"]["tidy"]["steps"] = [*steps, {"start": 7, "end": 13, "value": 1.0, "explanation": "better"}]
     page = browse(index(write([made]))).get("/0/row/0").text
     turns = page[page.index("<h2>Turns</h2>") :]
-    assert turns.index('class="step v0" title="tidy: worse">call it') < turns.index('title="tidy: better">done 4')
-    assert "price" in turns
+    assert turns.index('class="step v0" title="tidy: worse">call it') < turns.index('title="tidy: better">done ')
+    assert "<b>price:</b> 4</pre>" in turns
+    assert "paid" in turns[turns.index("<summary>state") :]
 
 
 # Two files
@@ -567,7 +572,7 @@ def test_a_report_links_its_completions_to_their_groups(row, write, tmp_path):
 
 
 def test_the_command_says_which_extra_is_missing(monkeypatch, rows, write):
-    monkeypatch.setattr("grpo_env.cli.view.find_spec", lambda name: None)
+    monkeypatch.setattr("grpo_env.cli.options.find_spec", lambda name: None)
     result = CliRunner().invoke(command, ["view", str(write(rows))])
     assert isinstance(result.exception, UsageError)
     assert "pip install 'grpo_env[view]'" in str(result.exception)

@@ -51,11 +51,10 @@ def test_filters_and_order(store, address, expected):
     assert found(store, address) == expected
 
 
-def test_advantage_and_disagreement_by_hand(store):
-    # Rewards 1 and 2: mean 1.5, sample deviation sqrt(0.5). The two parts are on opposite sides of their means.
+def test_advantages_by_hand(store):
+    # Rewards 1 and 2: mean 1.5, sample deviation sqrt(0.5).
     mixed = queries.index_row(store, store.tables[0], 0)
     assert mixed["advantage"] == pytest.approx(-0.5 / 0.5**0.5)
-    assert mixed["disagreement"] == pytest.approx(2 * 0.5 / 0.5**0.5)
     assert queries.index_row(store, store.tables[0], 2)["advantage"] == 0
     assert queries.index_row(store, store.tables[0], 8)["advantage"] is None
 
@@ -84,7 +83,7 @@ def test_adjacent_rows_form_a_group_and_others_do_not(row, write, index):
 
 
 @pytest.mark.parametrize(
-    "address", [{}, {"sort": "-reward"}, {"sort": "part.tidy"}, {"verdict": "correct", "sort": "-disagreement"}]
+    "address", [{}, {"sort": "-reward"}, {"sort": "part.tidy"}, {"verdict": "correct", "sort": "-advantage"}]
 )
 def test_neighbors_walk_through_the_selection_in_its_order(store, address):
     table, expected = store.tables[0], found(store, address)

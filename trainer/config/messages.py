@@ -10,8 +10,8 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from grpo_env.bounds import bounds
 from grpo_env.errors import nearest
+from grpo_env.field_limits import bounds
 
 from .hints import HINTS
 from .removed import REMOVED

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from grpo_env.core import Example, Message
 from grpo_env.errors import UsageError, nearest
 from grpo_env.results.episodes import turns_of
-from grpo_env.results.parts import PartScore, named_scores
+from grpo_env.results.part_scores import PartScore, named_scores
 from grpo_env.results.rows import ScoreRow, location, metric_of, prompt_of
 from grpo_env.scoring.completion import read_completion
 from grpo_env.taskfile.task import Task

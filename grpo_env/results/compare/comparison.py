@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from grpo_env.equality import TOLERANCE, all_equal, equal
 from grpo_env.errors import UsageError
 
-from ..parts import TOTAL, PartScore, full_name, named_scores
+from ..part_scores import TOTAL, PartScore, full_name, named_scores
 from ..rows import ScoreRow, group_of, location, metric_of
 from .matching import match
 from .paired_tests import MeanDifference, mcnemar

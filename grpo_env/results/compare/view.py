@@ -12,7 +12,7 @@ from rich.progress import track
 from grpo_env.rows.writer import new_rows
 from grpo_env.terminal import end_of, quoted, visible
 
-from ..parts import TOTAL, PartScore
+from ..part_scores import TOTAL, PartScore
 from ..rows import location, read_scores
 from .comparison import Comparison, Disagreement, GroupChanges, PartComparison, compare, is_correct
 from .paired_tests import MIN_GROUPS

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from grpo_env.rows.reader import replace_surrogates
 
-from ..parts import full_name, named_scores
+from ..part_scores import full_name, named_scores
 from ..rows import ScoreRow, metric_of
 from .kinds import Kind, LeftOut
 

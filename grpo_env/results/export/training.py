@@ -20,7 +20,7 @@ from grpo_env.rows.reader import replace_surrogates
 from grpo_env.rows.writer import Column
 
 from ..episodes import conversation, has_calls_in_text, told_after, tools_of, turns_of
-from ..parts import TOTAL, PartScore, full_name, named_scores, part_score, total
+from ..part_scores import TOTAL, PartScore, full_name, named_scores, part_score, total
 from ..rows import ScoreRow, location, metric_of, prompt_of
 from .kinds import Kind, LeftOut
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from grpo_env.plural import counted
 
-from ..parts import is_called
+from ..part_scores import is_called
 from .charts import is_like_reward
 
 if TYPE_CHECKING:

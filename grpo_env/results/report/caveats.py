@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from grpo_env.core import UNSCORED
 
-from ..parts import is_called
+from ..part_scores import is_called
 from .captions import seconds
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import numpy as np
 from grpo_env.core import is_left_out
 from grpo_env.errors import UsageError
 
-from ..parts import PartScore, is_called, named_parts, total_score
+from ..part_scores import PartScore, is_called, named_parts, total_score
 from ..rows import ScoreRow, groups
 from .groups import GroupKind, Member, group_kind, is_misranked, steps_differ
 from .measures import Floats

@@ -13,19 +13,19 @@ from grpo_env.core import StepScore
 from grpo_env.environments.turn_steps import turns_of_steps
 
 from ..episodes import turns_of
-from ..parts import is_called, named_parts, total_score
+from ..part_scores import is_called, named_parts, total_score
 from ..rows import ScoreRow, name_of
 from . import captions
 from .caveats import reward_warnings
 from .charts import charts
 from .groups import MEANINGS
 from .report import Report
-from .spans import find_answer, mark_text, merge_steps, visible
+from .spans import find_answer, mark_text, merge_steps, value_range, visible
 from .svg import svg
 
 MAX_LENGTH = 300  # characters shown of an explanation, an answer, an id
 MAX_PROMPT = 1500  # characters shown of a prompt
-MAX_TURNS = 24  # turns shown of an episode, half of them from its end
+MAX_TURNS = 24  # turns shown of an episode
 MAX_SHOWN = 6000  # characters shown of all turns, and as many of what the model was told, roughly
 
 
@@ -73,19 +73,27 @@ def _sample(row: ScoreRow, metric: str, scale: tuple[float, float] | None) -> di
         "row": row,
         "parts": parts,
         "text": None if text is None else mark_text(text, steps, find_answer(text, answer), scale),
-        "turns": [] if text is None else _turns(row, steps, answer, scale),
+        "turns": [] if text is None else turn_blocks(row, steps, answer, scale),
         "prompt": prompt_text(row.get("prompt")),
     }
 
 
-def _turns(
-    row: ScoreRow, steps: Sequence[StepScore], answer: str | None, scale: tuple[float, float] | None
+def turn_blocks(
+    row: ScoreRow,
+    steps: Sequence[StepScore],
+    answer: str | None,
+    scale: tuple[float, float] | None = None,
+    most: int = MAX_TURNS,
+    longest: int = MAX_SHOWN,
 ) -> list[dict[str, Any]]:
-    """The turns of an episode for the template: marked text, what the model was told, and the sum of step scores."""
+    """The turns of an episode for the template: marked text, what the model was told, state, and sum of step scores.
+
+    At most ``most`` turns, half of them from the end, with about ``longest`` characters. Raises ``UsageError``.
+    """
     total, turns = total_score(row).step_scores(), turns_of(row)
     shown = list(enumerate(turns))
-    shown = shown if len(turns) <= MAX_TURNS else [*shown[: MAX_TURNS // 2], *shown[-MAX_TURNS // 2 :]]
-    share = 1 + MAX_SHOWN // max(1, len(shown))
+    shown = shown if len(turns) <= most else [*shown[: most // 2], *shown[-most // 2 :]]
+    share = 1 + longest // max(1, len(shown))
     numbers, blocks = turns_of_steps(turns, total) if turns else [], []
     for number, turn in shown:
         own = [step for step in steps if turn.start <= step.start and step.end <= turn.end]
@@ -96,13 +104,14 @@ def _turns(
         blocks.append(
             {
                 "number": number + 1,
-                "text": mark_text(turn.text, own, found, scale, longest=3 * share // 2),
+                "text": mark_text(turn.text, own, found, scale or value_range(steps), longest=3 * share // 2),
                 "score": sum(scores) if scores else None,
                 "results": [
                     (names.get(result.id, "call"), result.problem.replace("_", " "), short(result.text, share))
                     for result in turn.results
                 ],
                 "reply": None if turn.reply is None else short(turn.reply, share),
+                "state": turn.state,
             }
         )
     return blocks

@@ -47,6 +47,12 @@ def level(value: float, lowest: float, highest: float) -> int:
     return min(LEVELS - 1, int((value - lowest) / (highest - lowest) * LEVELS))
 
 
+def value_range(steps: Sequence[StepScore]) -> tuple[float, float]:
+    """The lowest and the highest value; 0 for no steps."""
+    values = [step.value for step in steps] or [0.0]
+    return min(values), max(values)
+
+
 def find_answer(text: str, answer: str | None) -> tuple[int, int] | None:
     """The last occurrence of the extracted answer that is not part of a longer word or number."""
     if not answer or not answer.strip() or len(answer) > MAX_ANSWER:
@@ -71,7 +77,7 @@ def mark_text(
     shown, and the last third, where the answer usually is.
     """
     steps = [step for step in steps if 0 <= step.start < step.end <= len(text)][:MAX_STEPS]
-    scale = scale or (min((s.value for s in steps), default=0.0), max((s.value for s in steps), default=0.0))
+    scale = scale or value_range(steps)
     head = 2 * longest // 3
     excerpts = [(0, len(text))] if len(text) <= longest else [(0, head), (len(text) - longest + head, len(text))]
     bounds = {bound for place in (*excerpts, answer or ()) for bound in place}
