@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
@@ -233,6 +233,25 @@ def load_function(name: str) -> Callable[..., Any]:
     if not callable(loaded):
         raise TypeError(f"{function} is not a function")
     return loaded  # type: ignore[no-any-return]
+
+
+def load_named(
+    name: str, folder: Path, where: str, what: str = "function", built_in: Collection[str] = ()
+) -> Callable[..., Any]:
+    """The function or class that a task in ``folder`` names.
+
+    Raises ``UsageError``, beginning with ``where`` and the name: for what its code raises, and in safe mode for names
+    that are not ``built_in``.
+    """
+    if is_safe_mode() and name not in built_in:
+        raise UsageError(f"{where} {name!r} is not built in, and {SAFE}=1 refuses all other code")
+    try:
+        return load_function(locate(name, folder))
+    except Exception as error:  # of the imported code
+        raise UsageError(
+            f"{where} {name!r} cannot be loaded ({type(error).__name__}: {error}); expected FILE.py:{what}, relative "
+            f"to the task, or module:{what} of an installed module"
+        ) from error
 
 
 def _load(home: str) -> type[Verifier]:

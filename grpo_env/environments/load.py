@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from grpo_env.errors import UsageError
-from grpo_env.registry import SAFE, is_safe_mode, load_function, locate
+from grpo_env.registry import load_named
 
 NOT_TOOLS = frozenset({"reset", "get_reward", "reply"})
 
@@ -18,15 +18,7 @@ def load_environment(use: str, folder: Path, where: str) -> type[Any]:
 
     Raises ``UsageError``, beginning with ``where``, for one that cannot be loaded, or cannot be an environment.
     """
-    if is_safe_mode():
-        raise UsageError(f"{where} {use!r} is not built in, and {SAFE}=1 refuses all other code")
-    try:
-        cls = load_function(locate(use, folder))
-    except Exception as error:  # of the imported code
-        raise UsageError(
-            f"{where} {use!r} cannot be loaded ({type(error).__name__}: {error}); expected FILE.py:Class, relative to "
-            "the task, or module:Class of an installed module"
-        ) from error
+    cls = load_named(use, folder, where, "Class")
     if not isinstance(cls, type):
         raise UsageError(f"{where} {use!r} is not a class")
     if not callable(getattr(cls, "reset", None)):

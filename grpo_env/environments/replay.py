@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from grpo_env.core import Completion, Example
 from grpo_env.errors import UsageError
-from grpo_env.registry import load_function, locate
+from grpo_env.registry import load_named
 from grpo_env.taskfile.task import Task
 
 from .calls import call_text
@@ -42,11 +42,8 @@ def load_gold(task: Task) -> Callable[[Example], list[str]] | None:
     spec = task.spec.environment
     if spec is None or spec.gold is None:
         return None
-    where = f"{task.source}: environment.gold {spec.gold!r}"
-    try:
-        function = load_function(locate(spec.gold, task.folder))
-    except Exception as error:  # of the imported code
-        raise UsageError(f"{where} cannot be loaded ({type(error).__name__}: {error})") from error
+    key = f"{task.source}: environment.gold"
+    function, where = load_named(spec.gold, task.folder, key), f"{key} {spec.gold!r}"
 
     def gold(example: Example) -> list[str]:
         try:

@@ -27,7 +27,7 @@ from grpo_env.rows.reader import replace_surrogates
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task, entries, load_task
 
-from .scoring import make_completion, refuse_environments, refuse_groups, refuse_schedules, score_pairs
+from .scoring import make_completion, refuse_context, refuse_environments, score_pairs
 
 _MESSAGES: dict[str, Any] = {
     "system": ChatMessageSystem,
@@ -73,9 +73,7 @@ def task_scorer(file: str, part: str | None = None) -> Scorer:
     of a group or whose weights follow a schedule, since a scorer sees one epoch at a time.
     """
     loaded = load_task(file)
-    refuse_environments(loaded, "Inspect")
-    refuse_groups(loaded, "Inspect")
-    refuse_schedules(loaded, "Inspect")
+    refuse_context(loaded, "Inspect")
     names = ["total", *(name for _, name, _ in entries(loaded.spec.verifiers))]
     if part is not None and part not in names:
         raise UsageError(f"part: no verifier is called {part!r}; {nearest(part, names)}")

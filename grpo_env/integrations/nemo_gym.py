@@ -25,7 +25,7 @@ from grpo_env.scoring.completion import Recorded, read_completion
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 
-from .scoring import refuse_environments, refuse_groups, refuse_schedules, score_pairs, value_or
+from .scoring import refuse_context, score_pairs, value_or
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -72,8 +72,7 @@ def make_app(task: Task, unscored: float | None = None) -> FastAPI:
     """
     from fastapi import FastAPI, HTTPException
 
-    for refuse in (refuse_environments, refuse_groups, refuse_schedules):
-        refuse(task, "NeMo Gym")
+    refuse_context(task, "NeMo Gym")
     unpack = Unpacker(task)
     app = FastAPI(title=task.name)
 

@@ -25,9 +25,8 @@ from .scoring import (
     Pair,
     make_completion,
     part_values,
+    refuse_context,
     refuse_environments,
-    refuse_groups,
-    refuse_schedules,
     score_pairs,
     value_or,
 )
@@ -47,9 +46,7 @@ class RewardFunc:
     """
 
     def __init__(self, task: Task, unscored: float | None = None) -> None:
-        refuse_environments(task, "OpenRLHF")
-        refuse_groups(task, "OpenRLHF")
-        refuse_schedules(task, "OpenRLHF")
+        refuse_context(task, "OpenRLHF")
         self.task, self.unscored, self._unpack = task, unscored, Unpacker(task)
 
     def __call__(

@@ -90,3 +90,9 @@ def refuse_schedules(task: Task, caller: str) -> None:
         raise UsageError(
             f"task {task.name}: weights follow a schedule, but {caller} does not pass the step; use constant weights"
         )
+
+
+def refuse_context(task: Task, caller: str) -> None:
+    """For a caller that passes one text at a time, and nothing else. Raises ``UsageError`` if the task needs more."""
+    for refuse in (refuse_environments, refuse_groups, refuse_schedules):
+        refuse(task, caller)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from grpo_env.errors import UsageError
-from grpo_env.registry import SAFE, is_safe_mode, load_function, locate
+from grpo_env.registry import load_named
 from grpo_env.rows.reader import SUFFIXES, numbered, read_records
 
 from .schema import DatasetSpec, Split
@@ -117,23 +117,14 @@ def _numbered(split: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[PlacedR
 
 
 def _generate(spec: DatasetSpec, split: Split, folder: Path, source: str) -> Iterator[Mapping[str, Any]]:
-    name = spec.generator or ""
-    where = f"{source}: dataset.generator {name!r}"
-    if is_safe_mode() and name not in BUILT_IN_GENERATORS:
-        raise UsageError(f"{where} is not built in, and {SAFE}=1 refuses all other code")
-    try:
-        generate = load_function(locate(name, folder))
-    except Exception as error:  # of the imported code
-        raise UsageError(
-            f"{where} cannot be loaded ({error}); expected FILE.py:function, relative to the task, or "
-            "module:function of an installed module"
-        ) from error
+    name, where = spec.generator or "", f"{source}: dataset.generator"
+    generate = load_named(name, folder, where, built_in=BUILT_IN_GENERATORS)
     if split not in spec.limit:
         raise UsageError(f"{source}: dataset.limit has no {split!r}: give the number of rows to generate")
     try:
         yield from generate(split=spec.split[split], size=spec.limit[split], seed=spec.seed, **spec.arguments)
     except (TypeError, ValueError, UsageError) as error:
-        raise UsageError(f"{where}: {error}; check dataset.arguments") from error
+        raise UsageError(f"{where} {name!r}: {error}; check dataset.arguments") from error
 
 
 def _read(spec: DatasetSpec, split: Split, folder: Path, source: str) -> Iterator[PlacedRow]:

@@ -518,7 +518,7 @@ def test_empty_data_and_a_bad_line_are_named(folder):
         ("this:d", "this is a module of Python's standard library"),
         ("os.path:join", "os.path is a module of Python's standard library"),
         ("sys:exit", "sys is a module of Python's standard library"),
-        ("broken:rows", r"cannot be loaded \(division by zero\)"),
+        ("broken:rows", r"cannot be loaded \(ZeroDivisionError: division by zero\)"),
     ],
 )
 def test_an_invalid_generator_is_named(folder, generator, line, capsys):
