@@ -24,6 +24,8 @@ from .hub_offline import set_if_unreachable
 if TYPE_CHECKING:
     from grpo_env.taskfile.task import Task
 
+EXTRAS = {"serve": ("fastapi", "uvicorn"), "view": ("duckdb", "starlette", "uvicorn")}
+
 console = Console(stderr=True, highlight=False)  # messages; stdout is for data
 
 
@@ -139,9 +141,9 @@ def split_overrides(overrides: list[str] | None) -> tuple[dict[str, Any], dict[s
     return keys, settings
 
 
-def require_packages(extra: str, *names: str) -> None:
+def require_extra(extra: str) -> None:
     """Raises ``UsageError`` unless the packages of an extra, which is called as its command, are installed."""
-    if any(find_spec(name) is None for name in names):
+    if any(find_spec(name) is None for name in EXTRAS[extra]):
         raise UsageError(f"grpo_env {extra} needs packages that are not installed: pip install 'grpo_env[{extra}]'")
 
 

@@ -28,7 +28,7 @@ from .options import (
     console,
     ending_by_sigterm,
     loaded_task,
-    require_packages,
+    require_extra,
     say,
     write_new,
 )
@@ -154,11 +154,9 @@ def report(
 
 def _groups_page(scores: Path, report: Report) -> str:
     """The page of the groups of the completions that a report shows."""
+    require_extra("view")
     from grpo_env.view.bundle import bundle_groups
 
-    from .view import NEEDED
-
-    require_packages(*NEEDED)
     return bundle_groups(scores, [row["n"] for rows in report.samples.values() for row in rows])
 
 

@@ -10,7 +10,7 @@ import typer
 
 from grpo_env.errors import UsageError
 
-from .options import VerifierFiles, require_packages
+from .options import VerifierFiles, require_extra
 
 TOKEN = "GRPO_ENV_TOKEN"
 
@@ -31,7 +31,7 @@ def serve(
     verifiers: VerifierFiles = None,
 ) -> None:
     """Score completions over HTTP. On SIGTERM it finishes the requests in progress and exits."""
-    require_packages("serve", "fastapi", "uvicorn")
+    require_extra("serve")
     from grpo_env.serving.admission import Admission
     from grpo_env.serving.server import serve
     from grpo_env.taskfile.task import load_task

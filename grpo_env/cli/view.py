@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 
 from grpo_env.rows.writer import check_free
 
-from .options import Overwrite, require_packages, say, write_new
+from .options import Overwrite, require_extra, say, write_new
 from .serve import read_token
 
 OPEN = "open"
@@ -30,8 +30,6 @@ view_app = typer.Typer(
     "as a report, and measure how often a metric is wrong.",
     no_args_is_help=True,
 )
-
-NEEDED = ("view", "duckdb", "starlette", "uvicorn")  # the extra, and its packages
 
 
 @view_app.command()
@@ -73,7 +71,7 @@ def view(
     overwrite: Overwrite = False,
 ) -> None:
     """Read completions in a browser: search, filter, sort and compare them. Pages are for this machine only."""
-    require_packages(*NEEDED)
+    require_extra("view")
     if out is not None:
         from grpo_env.view.bundle import bundle
 

@@ -101,7 +101,7 @@ def draft_task(file: Path, data: str | Path, question: str | None = None, answer
     metric = _metric(table, options)
     golds = metric.golds(table)
     unusable = sum(metric.verifier.problem(_example(gold, row)) is not None for gold, row in _pairs(golds, table))
-    kinds = Counter(_kind(gold) for gold in golds if gold)
+    kinds = Counter(kind for gold in golds if gold and (kind := _kind(gold)))
     id_template = _id_template(table.names, table.rows)
     sections = {
         "task": file.stem,
@@ -279,18 +279,17 @@ def _kind(gold: str, **options: Any) -> str | None:
     return score_one(verifier, Example("", answer=gold), Completion("")).kind
 
 
-def _description(table: _Table, kinds: Mapping[str | None, int]) -> str:
-    main = main_kind({kind: count for kind, count in kinds.items() if kind})
+def _description(table: _Table, kinds: Mapping[str, int]) -> str:
+    main = main_kind(kinds)
     by = f", answered by {PLURALS[main]}" if main else ""
     return f"{len(table.rows):,} questions of {Path(table.data).name}{by}."
 
 
-def _notes(table: _Table, kinds: Mapping[str | None, int], unusable: int, has_ids: bool) -> Iterator[str]:
+def _notes(table: _Table, kinds: Counter[str], unusable: int, has_ids: bool) -> Iterator[str]:
     """What was found; ``check`` says what is wrong with the data."""
     columns = ", ".join(table.names)
     yield f"{len(table.rows):,} rows; columns {columns}; question: {table.question}, answer: {table.answer}"
-    counts = Counter({kind: count for kind, count in kinds.items() if kind})
-    yield f"answers: {', '.join(counted(kind, count) for kind, count in counts.most_common())}"
+    yield f"answers: {', '.join(counted(kind, count) for kind, count in kinds.most_common())}"
     if unusable:
         yield f"rows without a usable answer: {unusable:,}; they are skipped (dataset.bad_gold: skip)"
     yield f"ids: {guess(table.names, ID)}" if has_ids else "ids: train/0, train/1, ...; dataset.id sets others"
