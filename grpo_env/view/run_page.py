@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from grpo_env.results.report.charts import Lines, Series
+from grpo_env.results.report.charts import Lines
+from grpo_env.results.report.measures import Series
 from grpo_env.results.report.svg import svg
 from grpo_env.rows.reader import read_records
 

@@ -180,10 +180,10 @@ def test_ranges_are_named_with_the_digits_that_tell_them_apart(low, high, labels
 
 def test_a_trend_is_the_mean_in_quantile_bins():
     result = trend(floats(*range(10), nan), floats(*[0] * 5, *[1] * 5, 9), bins=2)
-    assert result == ((2, 7), (0, 1))
-    assert trend(floats(1, 2, 3), floats(0, 1, 1), bins=2) == ((1, 2.5), (0, 1))  # an edge begins the next bin
-    assert trend(floats(3, 3), floats(0, 1)) == ((3,), (0.5,))
-    assert trend(floats(nan), floats(1)) == ((), ())
+    assert result[:2] == ((2, 7), (0, 1))
+    assert trend(floats(1, 2, 3), floats(0, 1, 1), bins=2)[:2] == ((1, 2.5), (0, 1))  # an edge begins the next bin
+    assert trend(floats(3, 3), floats(0, 1))[:2] == ((3,), (0.5,))
+    assert trend(floats(nan), floats(1))[:2] == ((), ())
 
 
 def test_the_fraction_of_time_that_the_slowest_hundredth_takes():

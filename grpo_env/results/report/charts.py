@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .groups import MEANINGS
-from .measures import Bins, Estimate
+from .measures import Bins, Estimate, Series
 
 if TYPE_CHECKING:
     from .report import Part, Report, Steps
@@ -28,16 +28,6 @@ class Stack:
 
     title: str
     counts: Mapping[str, int]
-
-
-@dataclass(frozen=True)
-class Series:
-    """Points of a line, with an optional band from ``lows`` to ``highs``."""
-
-    xs: Sequence[float]
-    ys: Sequence[float]
-    lows: Sequence[float] = ()
-    highs: Sequence[float] = ()
 
 
 @dataclass(frozen=True)
@@ -96,8 +86,7 @@ def _length_charts(report: Report) -> list[Chart]:
     if not report.length:
         return []
     trends = {"reward": report.length.reward, report.metric: report.length.metric}
-    label = f"length in {report.length.unit}"
-    return [Lines("mean by length", {name: Series(*line) for name, line in trends.items()}, label)]
+    return [Lines("mean by length", trends, f"length in {report.length.unit}")]
 
 
 def _step_charts(steps: Steps) -> list[Chart]:
@@ -107,7 +96,7 @@ def _step_charts(steps: Steps) -> list[Chart]:
     title = f"{steps.part}: mean step value"
     return [
         Lines(title, {steps.part: Series(xs, ys)}, "fifth of the steps", (1, 2, 3, 4, 5), y_range=scale),
-        Lines(f"{steps.part}: reward by number of steps", {"reward": Series(*steps.reward_by_number)}, "steps"),
+        Lines(f"{steps.part}: reward by number of steps", {"reward": steps.reward_by_number}, "steps"),
     ]
 
 

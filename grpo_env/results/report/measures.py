@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -123,25 +123,27 @@ def distribution(values: Floats, bins: int = 10) -> Bins:
     return Bins(tuple(f"{low} to {high}" for low, high in pairwise(names)), tuple(int(count) for count in counts))
 
 
-class Trend(NamedTuple):
-    """One number by bins of another: the bins' means ``xs`` and ``ys``."""
+class Series(NamedTuple):
+    """Points of a line, with an optional band from ``lows`` to ``highs``."""
 
-    xs: tuple[float, ...]
-    ys: tuple[float, ...]
+    xs: Sequence[float]
+    ys: Sequence[float]
+    lows: Sequence[float] = ()
+    highs: Sequence[float] = ()
 
 
-def trend(xs: Floats, ys: Floats, bins: int = 10) -> Trend:
-    """The mean of ``ys`` in each of ``bins`` quantile ranges of ``xs``; ties stay together."""
+def trend(xs: Floats, ys: Floats, bins: int = 10) -> Series:
+    """The means of ``xs`` and ``ys`` in each of ``bins`` quantile ranges of ``xs``; ties stay together."""
     known = ~np.isnan(xs) & ~np.isnan(ys)
     xs, ys = xs[known], ys[known]
     if not len(xs):
-        return Trend((), ())
+        return Series((), ())
     edges = np.unique(np.quantile(xs, np.linspace(0, 1, bins + 1)))
     bin_of = np.clip(np.searchsorted(edges, xs, side="right") - 1, 0, max(0, len(edges) - 2))
     counts = np.bincount(bin_of)
     filled = counts > 0
     x_means, y_means = (np.bincount(bin_of, weights=column)[filled] / counts[filled] for column in (xs, ys))
-    return Trend(tuple(x_means.tolist()), tuple(y_means.tolist()))
+    return Series(tuple(x_means.tolist()), tuple(y_means.tolist()))
 
 
 def slowest_fraction(seconds: Floats) -> float | None:

@@ -20,7 +20,7 @@ from .measures import (
     Bins,
     Estimate,
     Floats,
-    Trend,
+    Series,
     correlation,
     distribution,
     estimate,
@@ -87,8 +87,8 @@ class Length:
     mean: float
     reward_correlation: float | None
     metric_correlation: float | None
-    reward: Trend
-    metric: Trend
+    reward: Series
+    metric: Series
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Steps:
     highest: float
     by_position: tuple[float | None, ...]
     """Mean value in each fifth of a completion's steps."""
-    reward_by_number: Trend
+    reward_by_number: Series
 
 
 @dataclass(frozen=True)
