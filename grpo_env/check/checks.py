@@ -13,7 +13,7 @@ from grpo_env.errors import RunError, UsageError
 from grpo_env.plural import counted
 from grpo_env.taskfile.composition import check_composition
 from grpo_env.taskfile.dataset import SplitRows
-from grpo_env.taskfile.doubtful_golds import doubtful, undecided_dates
+from grpo_env.taskfile.doubtful_golds import SET_COMMA, doubtful, perhaps_commas, undecided_dates
 from grpo_env.taskfile.schema import CaseSpec, Split
 from grpo_env.taskfile.task import Task
 from grpo_env.workers.scoring_process import score_in_process
@@ -196,13 +196,20 @@ def _check_golds(task: Task, result: CheckResult, examples: Sequence[Example], u
         warning("data", examples[index].name, f"the gold answer {golds[index]!r:.60} {why}", fix, why)
         for index, why, fix in doubts
     ]
+    said = {index for index, _, _ in doubts}
+    lists = [index for index in perhaps_commas(golds) if index not in said]
+    if lists and option(task.metric_verifier, "decimal") == "point" and option(task.metric_verifier, "kind") is None:
+        result.facts["commas"] = (
+            f"{len(lists):,} of {len(golds):,} gold answers, such as {golds[lists[0]]} ({examples[lists[0]].name}), are"
+            f" read as two numbers; if each is one with a decimal comma, {SET_COMMA}"
+        )
     if dates := undecided_dates(golds):
         result.facts["dates"] = (
             f"{len(dates):,} of {len(golds):,} gold answers are dates such as {dates[0]}, of which nothing says"
             " whether the day or the month comes first: only the same numbers in the same order are right"
         )
     for facts, findings in (
-        gold_kinds(task, examples, golds, unreadable, {index for index, _, _ in doubts}),
+        gold_kinds(task, examples, golds, unreadable, said),
         gold_forms(task, examples, golds),
     ):
         result.facts |= facts

@@ -1,4 +1,4 @@
-"""Gold answers that stand for a missing one, such as N/A, dates that no calendar has, and decimal commas."""
+"""Gold answers that stand for a missing one, such as N/A, and dates and numbers that may be misread."""
 
 from __future__ import annotations
 
@@ -13,32 +13,61 @@ _SIGNS = re.compile(r"[-\u2013\u2014?.]+|#(?:n/a|ref!|value!|div/0!|name\?|null!
 MOST = 0.2  # of the gold answers: what is more frequent is a class of its own, or the way in which numbers are written
 _NUMBER = r"[^\d.,+()\[\]{}\\-]*[-+]?(?:%s)[^\d.,()\[\]{}\\]*"  # perhaps with a unit
 _MAY_HAVE_COMMA = re.compile(_NUMBER % r"\d+,(?:\d\d?|\d{4,})", re.ASCII)  # 3,75 or a list; 1,234 is a number
-_HAS_COMMA = re.compile(_NUMBER % r"\d{1,3}(?:\.\d{3})+,\d+", re.ASCII)  # 1.234,56
+_HAS_COMMA = re.compile(
+    _NUMBER % r"\d{1,3}(?:\.\d{3})+,\d+" + r"|[-+]?\d+,(?:\d\d?|\d{4,})\s?(?:\\?%|[^\W\d_]{2,}|[€$£])", re.ASCII
+)  # 1.234,56 and 33,75 %
 _HAS_POINT = re.compile(_NUMBER % r"\d{1,3}(?:,\d{3})+\.\d+|\d*\.(?:\d\d?|\d{4,})", re.ASCII)  # 3.75
+_THOUSANDS = re.compile(_NUMBER % r"\d{1,3}(?:\.\d{3})+", re.ASCII)  # 9.612, which is 9612 with decimal commas
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?|\d\d?([/.])\d\d?\1\d{4}", re.ASCII)
-_SET_COMMA = "if it is one number, write decimal: comma in the options of accuracy"
+_MONTH_FIRST = re.compile(r"(?:0?\d|1[0-2])\.(?:1[3-9]|2\d|3[01])\.\d{4}", re.ASCII)
+SET_COMMA = "write decimal: comma in the options of accuracy"
 
 
 def doubtful(golds: Sequence[str], decimal: str = "point") -> Iterator[tuple[int, str, str]]:
     """The indices of gold answers that look wrong, why, and what to do. ``decimal`` is how numbers are read."""
-    from grpo_env.verifiers.answers.kinds.date import read_date
-
     counts = Counter(gold.strip().casefold() for gold in golds)
-    commas, possible = _matching(golds, _HAS_COMMA), _matching(golds, _MAY_HAVE_COMMA)
-    if decimal == "comma" or commas or len(possible) > MOST * len(golds):
-        commas |= possible
-    points = _matching(golds, _HAS_POINT) if commas else set()
-    mixed = "; others have decimal points" if points else ""
+    found = _misread_dates(golds) | _misread_numbers(golds, decimal)
     for index, gold in enumerate(golds):
         text = gold.strip().casefold()
         if (text in _MISSING or text in _EMPTY or _SIGNS.fullmatch(text)) and counts[text] <= max(1, MOST * len(golds)):
             yield index, "looks like a missing answer", "fix it"
-        elif _DATE.fullmatch(text) and read_date(text) is None:
-            yield index, "is no date of the calendar", "fix it"
-        elif decimal == "point" and index in commas:
-            yield index, f"is read as two numbers, not as one with a decimal comma{mixed}", _SET_COMMA
-        elif decimal == "comma" and index in points:
-            yield index, "has a decimal point where decimal: comma is set", "write it with a comma"
+        elif index in found:
+            yield index, *found[index]
+
+
+def _misread_dates(golds: Sequence[str]) -> dict[int, tuple[str, str]]:
+    """Dates that no calendar has; and 5.6.2024, whose day is read first, in a column with 12.25.2024."""
+    from grpo_env.verifiers.answers.kinds.date import read_date
+
+    dates = {index: read_date(golds[index].strip()) for index in _matching(golds, _DATE)}
+    found = {index: ("is no date of the calendar", "fix it") for index, date in dates.items() if date is None}
+    dotted = {index: date for index, date in dates.items() if "." in golds[index]}
+    if _matching(golds, _MONTH_FIRST) and not any(date and (date.day or 0) > 12 for date in dotted.values()):
+        why, fix = "is read with the day first; others have the month first", "write dates as 2024-12-31"
+        found |= {index: (why, fix) for index, date in dotted.items() if date is None or date.day != date.month}
+    return found
+
+
+def _misread_numbers(golds: Sequence[str], decimal: str) -> dict[int, tuple[str, str]]:
+    """Numbers whose commas and periods may not be read as they are meant."""
+    commas, possible = _matching(golds, _HAS_COMMA), set(perhaps_commas(golds))
+    if decimal == "comma" or commas or len(possible) > MOST * len(golds):
+        commas |= possible
+    points = _matching(golds, _HAS_POINT) if commas else set()
+    if decimal == "comma":
+        return dict.fromkeys(points, ("has a decimal point where decimal: comma is set", "write it with a comma"))
+    mixed = "; others have decimal points" if points else ""
+    why = f"is read as two numbers, not as one with a decimal comma{mixed}"
+    found = dict.fromkeys(commas, (why, f"if it is one number, {SET_COMMA}"))
+    if commas and not points:
+        why = "has a period that is not read as one between thousands; others have decimal commas"
+        found |= dict.fromkeys(_matching(golds, _THOUSANDS), (why, f"if 9.612 is 9612, {SET_COMMA}"))
+    return found
+
+
+def perhaps_commas(golds: Sequence[str]) -> list[int]:
+    """The indices of ``4,7`` and the like: a number with a decimal comma, or a list of two."""
+    return sorted(_matching(golds, _MAY_HAVE_COMMA))
 
 
 def _matching(golds: Sequence[str], pattern: re.Pattern[str]) -> set[int]:

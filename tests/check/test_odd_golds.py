@@ -386,7 +386,15 @@ def test_decimal_commas_are_named_with_the_key_that_reads_them(tmp_path):
     assert data_findings(tmp_path, ["1.234,56", *map(str, range(99))]) == [
         ("1", f"the gold answer '1.234,56' {two}", fix)  # which is nothing else
     ]
-    assert data_findings(tmp_path, ["4,7", "(3,75)", *map(str, range(9))]) == []  # lists among numbers
+    lists = ["4,7", "(3,75)", *map(str, range(9))]  # lists among numbers
+    assert data_findings(tmp_path, lists) == []
+    assert check(make_task(tmp_path, lists)).facts["commas"] == (
+        "1 of 11 gold answers, such as 4,7 (rows.jsonl, line 1), are read as two numbers; if each is one with a decimal"
+        " comma, write decimal: comma in the options of accuracy"
+    )
+    for options in ({"decimal": "comma"}, {"kind": "set"}):
+        numbers = ["4,7", *map(str, range(9))] if "decimal" in options else ["4,7", *(f"{n},{n + 1}" for n in range(9))]
+        assert "commas" not in check(make_task(tmp_path, numbers, {"accuracy": options})).facts
 
 
 def test_a_column_that_mixes_points_and_commas_is_named(tmp_path):
@@ -396,6 +404,34 @@ def test_a_column_that_mixes_points_and_commas_is_named(tmp_path):
     ] * 2
     assert data_findings(tmp_path, golds, decimal="comma") == [
         ("3", "the gold answer '2.5' has a decimal point where decimal: comma is set", "write it with a comma")
+    ]
+
+
+def test_periods_that_may_be_between_thousands_are_named_beside_decimal_commas(tmp_path):
+    """European numbers: 33,75 % is one number wherever it stands, and then 9.612 and 1.200 kg are 9612 and 1200."""
+    golds = ["33,75 %", "9.612", "1.200 kg", *map(str, range(20)), "4,7"]
+    period = "has a period that is not read as one between thousands; others have decimal commas"
+    comma = "is read as two numbers, not as one with a decimal comma"
+    key = "write decimal: comma in the options of accuracy"
+    assert data_findings(tmp_path, golds) == [
+        ("1", f"the gold answer '33,75 %' {comma}", f"if it is one number, {key}"),
+        ("2", f"the gold answer '9.612' {period}", f"if 9.612 is 9612, {key}"),
+        ("3", f"the gold answer '1.200 kg' {period}", f"if 9.612 is 9612, {key}"),
+        ("24", f"the gold answer '4,7' {comma}", f"if it is one number, {key}"),
+    ]
+    assert data_findings(tmp_path, golds, decimal="comma") == []
+    assert data_findings(tmp_path, golds[1:-1]) == []  # three decimals, and nothing that says otherwise
+
+
+def test_a_column_of_dotted_dates_that_mixes_day_and_month_is_named(tmp_path):
+    golds = ["5.6.2024", "12.25.2024", "7.7.2024", "2024-05-06"]
+    what, fix = "is read with the day first; others have the month first", "write dates as 2024-12-31"
+    assert data_findings(tmp_path, golds) == [
+        (line, f"the gold answer {gold!r} {what}", fix) for line, gold in (("1", "5.6.2024"), ("2", "12.25.2024"))
+    ]
+    assert data_findings(tmp_path, [golds[0], *golds[2:]]) == []
+    assert data_findings(tmp_path, [*golds, "31.1.2024"]) == [  # the others have the day first, and this is a slip
+        ("2", "the gold answer '12.25.2024' is no date of the calendar", "fix it")
     ]
 
 
