@@ -14,6 +14,7 @@ from grpo_env.core import Completion, Example, Format, Score, Verifier
 from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 from grpo_env.verifiers.answers.extract import final_answer
+from grpo_env.verifiers.answers.kinds.plain_text import plain
 
 HELD_OUT = 10  # one problem in this many belongs to the eval split
 MAX_DRAWS = 2000  # about one draw in thirty is a new eval problem
@@ -81,8 +82,9 @@ def _held_out(key: tuple[int, ...]) -> bool:
 class Countdown(Verifier):
     """1 if the final answer is an expression of + - * / that uses each number exactly once and reaches the target.
 
-    ``numbers`` and ``target`` name the info columns. "= target" may follow the expression; division is exact, and
-    negative and fractional intermediate values are allowed. Other text, signs and functions are not.
+    ``numbers`` and ``target`` name the info columns. "= target" may follow the expression, and a period; it may be in
+    bold, dollars or backticks. Division is exact, and negative and fractional intermediate values are allowed. Other
+    text, signs and functions are not.
     """
 
     format: Format = field(default_factory=Format)
@@ -100,7 +102,10 @@ class Countdown(Verifier):
         if len(answer) > MAX_CHARACTERS:
             why = f"more than {MAX_CHARACTERS} characters"
             return Score(0.0, "over_limit", gold=example.answer, explanation=why)
-        fault = _fault(answer, *_problem_of(example.info, self.numbers, self.target))
+        expression = answer.translate(TYPOGRAPHIC)
+        if expression.isascii():  # else ½ and the like become numbers of their own
+            expression = plain(expression)
+        fault = _fault(expression, *_problem_of(example.info, self.numbers, self.target))
         return Score(
             0.0 if fault else 1.0,
             answer=answer,
@@ -152,7 +157,7 @@ def evaluate(expression: str) -> tuple[Fraction, list[int]]:
     """
     if len(expression) > MAX_CHARACTERS:
         raise ValueError(f"the expression has more than {MAX_CHARACTERS} characters")
-    tokens = re.findall(r"[0-9]+|[-+*/()]|\S", expression.translate(TYPOGRAPHIC))
+    tokens = re.findall(r"[0-9]+|[-+*/()]|\S", expression)
     used: list[int] = []
     value, end = _sum(tokens, 0, used)
     if end < len(tokens):

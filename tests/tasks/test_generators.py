@@ -204,6 +204,10 @@ class TestCountdown:
             ("(((3*7)+5))", "needless brackets"),
             ("5+7\u00d73", "a typographic sign"),
             ("3*7 + 5 = 26", "the result written out"),
+            ("3*7 + 5 = 26.", "the period of a sentence"),
+            ("**5 + 7\u00d73**.", "in bold"),
+            ("$3*7+5$", "in dollars"),
+            ("```\n3*7+5\n```", "in a fence"),
         ],
     )
     def test_must_accept(self, answer, why):
@@ -226,6 +230,9 @@ class TestCountdown:
             ("-5+3*7+5+5", "a number used again with a sign"),
             ("3*\u0667+5", "digits of another script"),
             ("3*7+5.0", "a decimal"),
+            ("**3*7+5", "bold that does not end"),
+            ("3*7+5.5", "a period inside"),
+            ("3*7\u00bd+5", "a fraction in one sign"),
             ("(3*7+5", "an open bracket"),
             ("3*7+5)", "a bracket too many"),
             ("3*7+5 or 7*3+5 or 26", "a list"),
