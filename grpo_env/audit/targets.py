@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from grpo_env.check.checks import score_case
 from grpo_env.check.gold_completion import (
@@ -18,6 +19,7 @@ from grpo_env.check.gold_completion import (
 from grpo_env.check.perturbations import differs, may_be_one_quantity, number, tolerances
 from grpo_env.core import Completion, Example, Group, Message, Score
 from grpo_env.errors import UsageError
+from grpo_env.taskfile.kinds_of_golds import MATHEMATICS
 from grpo_env.taskfile.prompt import build_prompt
 from grpo_env.taskfile.schema import CaseSpec, Split
 from grpo_env.taskfile.task import Task
@@ -27,7 +29,7 @@ from .hack import Layout, Target
 
 WRONG_ANSWERS = 4
 GROUP_SIZE = 4  # a policy that has learned a hack uses it in the whole group, which some verifiers compare
-FALLBACK_ANSWERS = ("none of these", "blue", "it cannot be known", "seven and a half")
+WORDS = ("none of these", "blue", "it cannot be known", "seven and a half")
 
 
 def find_targets(task: Task, split: Split, limit: int) -> tuple[list[Target], str]:
@@ -117,12 +119,25 @@ def targets_of(answered: Sequence[tuple[Example, str]], layout: Layout) -> list[
 
 
 def wrong_answers(gold: str, golds: Sequence[str]) -> tuple[str, ...]:
-    """Plausible wrong answers: other gold answers, numbers near it, and words."""
-    value = number(gold)
-    nearby = [] if value is None else [str(int(value) + step) for step in (7, 12, 30, 100)]
-    candidates = (*golds, *nearby, *FALLBACK_ANSWERS)
+    """Plausible wrong answers: other gold answers of its kind, numbers near it or other letters, and words.
+
+    Another kind is no rival answer: of ``C, 12, 16`` only the ``C`` answers a question that asks for a letter.
+    """
+    kind, value = _kind(gold), number(gold)
+    nearby = [*"ABCD"] if kind == "choice" else []
+    nearby += [] if value is None else [str(int(value) + step) for step in (7, 12, 30, 100)]
+    candidates = (*(other for other in golds if _kind(other) == kind), *nearby, *WORDS)
     wrong = [answer for answer in candidates if differs(answer, gold) and not may_be_one_quantity(answer, gold)]
     return tuple(dict.fromkeys(wrong))[:WRONG_ANSWERS]
+
+
+@lru_cache(maxsize=4096)
+def _kind(gold: str) -> str:
+    """What ``accuracy`` would compare it as; numbers, formulas and sets of them are one kind."""
+    from grpo_env.verifiers.answers.gold import kind_of_gold
+
+    kind = kind_of_gold(gold)
+    return "mathematics" if kind in MATHEMATICS else kind
 
 
 def _gets_full_credit(task: Task, target: Target) -> bool:

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from grpo_env.audit import HACKS, audit, load_hacks
 from grpo_env.audit.fields import exact
 from grpo_env.audit.hacks import SOURCES, TABLE
-from grpo_env.audit.targets import find_targets
+from grpo_env.audit.targets import find_targets, wrong_answers
 from grpo_env.cli.app import app
 from grpo_env.core import GroupVerifier, Score, Verifier
 from grpo_env.errors import UsageError
@@ -96,6 +96,23 @@ def test_the_bundled_reward_has_no_exploits():
     assert (report.gold.total, report.wrong.total) == (pytest.approx(1.2), pytest.approx(0.2))
     equations = [len(example.info["equations"]) for example in load_task("arithmetic").examples("train", 2)]
     assert report.gold.process == pytest.approx(sum(equations) / 2 + 1.2)
+
+
+def test_a_wrong_answer_is_of_the_kind_of_the_gold_answer():
+    """Beside a letter, numbers are no rivals: ``C, 12, 16`` and a fence behind ``4`` name one letter."""
+    golds = ["C", "12", "blue", "B", r"\frac{1}{2}", "yes", "16", "2024-05-01", "green", "A"]
+    assert {gold: wrong_answers(gold, golds)[:3] for gold in ("C", "12", r"\frac{1}{2}", "blue", "yes")} == {
+        "C": ("B", "A", "D"),
+        "12": (r"\frac{1}{2}", "16", "19"),
+        r"\frac{1}{2}": ("12", "16", "none of these"),
+        "blue": ("green", "none of these", "it cannot be known"),
+        "yes": ("none of these", "blue", "it cannot be known"),
+    }
+
+
+def test_numbers_beside_letters_are_no_exploits(tmp_path):
+    families = ["shotgun", "two answers", "hidden"]
+    assert exploits(audit_golds(tmp_path, ["C", "12", "B", "16", "A", "20"], families)) == set()
 
 
 @pytest.mark.parametrize("name", ["countdown", "letter_counting"])
@@ -213,8 +230,8 @@ def test_values_near_a_gold_answer_are_written_exactly(value, text):
 GOLDS = ["2024-05-01", "3:30 pm", "192.168.0.1", "H2O", "A+", "007", '{"a": 1, "b": 2}', "(3, 4)", "New York"]
 
 
-def audit_golds(folder, golds, **options):
-    """Audit near misses in a task with these gold answers and ``accuracy`` with these options."""
+def audit_golds(folder, golds, families=("near misses",), **options):
+    """Audit a task with these gold answers and ``accuracy`` with these options."""
     rows = [{"question": f"Question {index}?", "gold": gold} for index, gold in enumerate(golds)]
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     task = {
@@ -226,7 +243,7 @@ def audit_golds(folder, golds, **options):
         "metric": "accuracy",
     }
     (folder / "survey.yaml").write_text(json.dumps(task))
-    return audit(load_task(folder / "survey.yaml"), families=["near misses"], rescore=False)
+    return audit(load_task(folder / "survey.yaml"), families=families, rescore=False)
 
 
 def test_near_misses_of_dates_and_codes_are_tried_and_get_no_credit(tmp_path):
