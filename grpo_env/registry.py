@@ -15,6 +15,7 @@ from importlib import import_module
 from importlib.resources import files
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from grpo_env.core import Verifier
@@ -191,7 +192,16 @@ def load_attribute(home: str) -> Any:
     module, _, attribute = home.partition(":")
     if module.partition(".")[0] in sys.stdlib_module_names:
         raise ImportError(f"{module} is a module of Python's standard library")
-    return getattr(import_module(module), attribute)
+    return _attribute(import_module(module), attribute)
+
+
+def _attribute(module: ModuleType, name: str) -> Any:
+    """What a module has by a name. Raises ``AttributeError`` with what it defines."""
+    try:
+        return getattr(module, name)
+    except AttributeError:
+        own = [key for key, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__]
+        raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}; {nearest(name, own)}") from None
 
 
 def locate(name: str, folder: Path) -> str:
@@ -227,7 +237,7 @@ def load_function(name: str) -> Callable[..., Any]:
         assert spec.loader is not None
         module = module_from_spec(spec)
         spec.loader.exec_module(module)
-        loaded = getattr(module, function)
+        loaded = _attribute(module, function)
     else:
         loaded = load_attribute(name)
     if not callable(loaded):
@@ -258,7 +268,7 @@ def _load(home: str) -> type[Verifier]:
     file, _, attribute = home.rpartition(":")
     try:
         module = _import_file(Path(file)) if file.endswith(".py") else file
-        loaded = getattr(import_module(module), attribute) if file.endswith(".py") else load_attribute(home)
+        loaded = _attribute(import_module(module), attribute) if file.endswith(".py") else load_attribute(home)
     except (ImportError, AttributeError, ValueError) as error:
         raise UsageError(f"verifier {home!r} cannot be loaded: {error}") from error
     if isinstance(loaded, type) and issubclass(loaded, Verifier):

@@ -206,6 +206,7 @@ def test_registering_looking_up_and_name_clashes():
     [
         ("no_such_module_here:X", "cannot be loaded"),
         ("grpo_env.core:NoSuch", "cannot be loaded"),
+        ("grpo_env.core:Scores", "module 'grpo_env.core' has no attribute 'Scores'; did you mean 'Score'."),
         ("grpo_env.core:Score", "not a subclass"),
     ],
 )

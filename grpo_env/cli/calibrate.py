@@ -120,6 +120,9 @@ def _scores(task: Task, paths: list[Path], options: Options, workers: int, folde
     silent = Console(stderr=True, quiet=True)  # its messages name files in the temporary folder
     scores = folder / "scores.jsonl"
     summary = score_files(task, paths, scores, options, workers=workers, console=silent)
+    if summary.bad_rows and not summary.completions:
+        files = ", ".join(map(str, paths))
+        raise UsageError(f"{files}: no row could be scored; grpo_env score with the same options says why")
     if summary.bad_rows:
         left_out = f"could not be scored and {'is' if summary.bad_rows == 1 else 'are'} left out"
         say(f"{counted(summary.bad_rows, 'row')} {left_out}; grpo_env score says why", "yellow")

@@ -129,7 +129,12 @@ class InputFile:
     def _columns(self, reader: RowReader) -> dict[str, Callable[[Mapping[str, Any]], Any]]:
         """What every row must have, by name."""
         fields = self._fields
-        flags = {"id": fields.id, "group": fields.group, **{f"label {name}": name for name in fields.label}}
+        flags = {
+            "prompt": fields.prompt,
+            "id": fields.id,
+            "group": fields.group,
+            **{f"label {name}": name for name in fields.label},
+        }
         return {
             "completion": partial(completions_of, fields=fields, task=self._task),
             "answer": reader.gold_answer,

@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from grpo_env.core import Completion, Example, Format, Verifier, score_one
-from grpo_env.errors import UsageError
+from grpo_env.errors import UsageError, nearest
 from grpo_env.rows.column_names import ANSWER, COMPLETION, QUESTION, guess, rows_below
 from grpo_env.rows.reader import read_records
 
@@ -139,7 +139,9 @@ def _column(given: str | None, what: str, words: Sequence[str], table: _Table, t
     found = given or guess([name for name in table.names if name != taken], words)
     if found is not None and found in table.names:
         return found
-    reason = f"no column {given!r}" if given else f"no column looks like the {what}"
+    reason = f"no column looks like the {what}"
+    if given:
+        reason = f"no column {given!r}; {nearest(given, table.names)}".partition("; known: ")[0]
     reason += f" (the question: {taken})" if taken and not given else ""
     if len(table.rows) == 1:
         reason += rows_below(table.rows[0], table.data)

@@ -137,6 +137,15 @@ def test_a_function_without_rows_is_one_line(tmp_path):
     assert "own.py:paid: a function needs rows to be audited on; add --data FILE" in str(done.exception)
 
 
+def test_a_function_that_is_not_in_the_file_is_answered_with_those_that_are(tmp_path):
+    (tmp_path / "mine.py").write_text("from math import sqrt\n\n\ndef paid(answer):\n    return 1.0\n")
+    (tmp_path / "rows.jsonl").write_text('{"question": "1+1?", "answer": "2"}\n')
+    for name, hint in (("piad", "did you mean 'paid'?"), ("sqr", "known: paid")):
+        with pytest.raises(UsageError) as caught:
+            run_on(tmp_path, f"{tmp_path}/mine.py:{name}", families=())
+        assert str(caught.value).endswith(f"module 'mine' has no attribute {name!r}; {hint}")
+
+
 def test_functions_that_pay_no_answer_and_columns_that_are_missing_are_errors(tmp_path):
     (tmp_path / "nothing_paid.py").write_text(
         "def reward(completion):\n    return 0.0\n\n\ndef other(completion, missing):\n    return 1.0\n"

@@ -114,6 +114,7 @@ def test_wrong_usage(completions: Path, tmp_path: Path) -> None:
     run(scores, "--out", "labels.jsonl", cwd=tmp_path)
     for arguments, message in (
         ((completions,), "there are no labels: name their column with --label, or draw a sample with --out"),
+        ((completions, "--label", "id"), f"{completions}: no row could be scored; grpo_env score with the same"),
         ((completions, "--ask"), "--ask: give the file for the labels with --out"),
         ((completions, "--out", "taken.jsonl"), "taken.jsonl: already exists"),
         ((completions, "--out", "a.jsonl", "--label", "ok"), "leave out --out"),

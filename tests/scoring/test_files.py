@@ -153,6 +153,14 @@ def test_a_wrong_column_stops_at_once_and_what_it_advises_works(task, tmp_path, 
     assert summary.mean("accuracy") == 1 / len(row.get("responses", [0]))
 
 
+@pytest.mark.parametrize("field", ["answer", "prompt", "id", "group", "label"])
+def test_a_misspelled_column_of_any_option_stops_at_once_with_the_nearest(task, tmp_path, field):
+    file = write(tmp_path / "c.jsonl", [{"completion": "5", "answer": "5", "known_column": "true"}])
+    fields = Fields(**{field: ("known_colum",) if field == "label" else "known_colum"})
+    with pytest.raises(UsageError, match=rf"no {field}.* \(no field 'known_colum'; did you mean 'known_column'\?\)"):
+        score_files(task, [file], None, Options(fields), workers=1, console=quiet())
+
+
 def test_rows_without_a_column_among_others_are_rejects(task, tmp_path):
     file, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
     rows = [GROUP] * 40 + [{"question": "?", "answer": "2", "completion": "<answer>2</answer>"}]

@@ -128,6 +128,8 @@ def test_a_frequent_answer_is_a_class_of_its_own():
             r"no column looks like the answer \(the question: question\); name .* --answer; .*: question, b",
         ),
         (FOUR, {"answer": "gold"}, "no column 'gold'; name it with --answer; .*: question, answer, id"),
+        (FOUR, {"answer": "anwser"}, "no column 'anwser'; did you mean 'answer'.; name it with --answer; "),
+        (FOUR, {"question": "qestion"}, "no column 'qestion'; did you mean 'question'.; name it with --question; "),
         (
             [{"canary": "x", "examples": [{"input": "2+2?"}]}],
             {},
