@@ -36,6 +36,7 @@ from .tasks import export_env
 
 if TYPE_CHECKING:
     from grpo_env.results.report import Report
+    from grpo_env.taskfile.task import Task
 
 ScoresFile = Annotated[Path, typer.Argument(help="File written by grpo_env score.")]
 
@@ -83,6 +84,9 @@ def score(
     fields = Fields(tuple(completion or ()), answer, id, tuple(label or ()), group, prompt)
     options = Options(fields, not no_text, advantages, split, join)
     loaded = loaded_task(task, overrides)
+    if advantages and (other := _other_advantages(loaded)):
+        text = f"note: --advantages divides by the sample standard deviation; train's advantage.{other} is not used"
+        console.print(text, markup=False, soft_wrap=True, style="yellow")
     with ending_by_sigterm():
         summary = score_files(
             loaded,
@@ -99,6 +103,15 @@ def score(
     torn = summary.returning_groups and (advantages or loaded.scores_groups)  # then values are wrong
     if summary.bad_rows or summary.nothing_scored or torn:
         raise typer.Exit(1)
+
+
+def _other_advantages(task: Task) -> str:
+    """Settings of the task's train section by which training computes other advantages."""
+    from grpo_env.trainer.config import TrainConfig
+
+    config = TrainConfig.from_mapping(task.defaults, f"{task.source}: train").advantage
+    given = config.model_dump(exclude_defaults=True, exclude={"truncated"})
+    return ", ".join(f"{name}={value}" for name, value in given.items())
 
 
 def _without_a_task(file: Path) -> str:

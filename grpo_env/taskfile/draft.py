@@ -23,7 +23,7 @@ from grpo_env.rows.reader import read_records
 from .dataset import is_local, load_rows
 from .doubtful_golds import doubtful
 from .gold_forms import SOME, TESTS, as_fraction, has_physical_unit, is_program, list_template
-from .kinds_of_golds import PLURALS, counted, main_kind
+from .kinds_of_golds import MATHEMATICS, PLURALS, counted, main_kind
 from .question_parts import LETTERS, Options, find_options, find_passages, find_unit, passage_template, variable
 from .schema import DatasetSpec
 from .task import make_task, make_verifier
@@ -282,8 +282,14 @@ def _kind(gold: str, **options: Any) -> str | None:
 
 
 def _description(table: _Table, kinds: Mapping[str, int]) -> str:
-    main = main_kind(kinds)
-    by = f", answered by {PLURALS[main]}" if main else ""
+    """How many questions, and the kinds of their answers; of several, which share each has."""
+    counts = Counter(kinds)
+    if (main := main_kind(counts)) in MATHEMATICS:  # which counts as one kind
+        counts = Counter({kind: count for kind, count in kinds.items() if kind not in MATHEMATICS})
+        counts[main] = sum(kinds.get(kind, 0) for kind in MATHEMATICS)
+    shares = [(PLURALS[kind], count / counts.total()) for kind, count in counts.most_common()]
+    listed = [f"{name} ({share:.0%})" if share < 0.995 else name for name, share in shares if share >= 0.005]
+    by = f", answered by {' and '.join(filter(None, (', '.join(listed[:-1]), listed[-1])))}" if listed else ""
     return f"{len(table.rows):,} questions of {Path(table.data).name}{by}."
 
 

@@ -119,6 +119,21 @@ def test_rows_that_the_task_skips_are_no_errors(file, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("train.advantage.std=population", "advantage.std=population"),
+        ("train.preset=dr_grpo", "advantage.scale=none"),
+        ("train.advantage.truncated=mask", ""),  # which is about the loss
+    ],
+)
+def test_score_says_which_settings_of_advantages_it_does_not_use(file, tmp_path, setting, said):
+    done = grpo_env("score", "arithmetic", file, setting, "--advantages", "-o", tmp_path / "a.jsonl")
+    note = "note: --advantages divides by the sample standard deviation; train's "
+    assert (f"{note}{said} is not used" in done.stderr) if said else (note not in done.stderr)
+    assert note not in grpo_env("score", "arithmetic", file, setting, "-o", tmp_path / "b.jsonl").stderr
+
+
 def test_a_part_without_any_score_has_a_reason_and_without_any_total_the_exit_code_is_1(file, tmp_path):
     broken = "verifiers.rm={use: reward_model, model: %s, without_prompt: true, weight: %s}"
     model = BUNDLED.relative_to(Path.cwd())
