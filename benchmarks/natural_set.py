@@ -192,10 +192,14 @@ def main() -> None:
     if options.check:
         check(rows, options.check)
         return
-    with options.out.open("w", encoding="utf-8") as file:
+    write(rows, options.out)
+
+
+def write(rows: list[Row], path: Path) -> None:
+    with path.open("w", encoding="utf-8") as file:
         for number, row in enumerate(rows):
             file.write(json.dumps({"id": f"{row['source']}-{number}", **row}, ensure_ascii=False) + "\n")
-    print(f"{len(rows):,} rows in {options.out}")
+    print(f"{len(rows):,} rows in {path}")
 
 
 if __name__ == "__main__":

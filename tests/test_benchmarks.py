@@ -7,8 +7,10 @@ import importlib
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from types import ModuleType
 
@@ -114,6 +116,66 @@ def test_the_natural_rows_are_read_as_their_sources_read_them(tmp_path: Path) ->
         ("mr-math", "5", False, None),
     ]
     assert rows[5]["completion"] == "2 + 2 = 4.\n#### 4"
+
+
+def test_the_unseen_rows_are_read_as_their_sources_read_them(tmp_path: Path) -> None:
+    """By hand, of each source: the label, the answer that it reads, and what it leaves out."""
+    letters = [{"answer": "B", "pred": "B", "model_outputs": " It is (B). "}, {"answer": "A", "pred": None}, "a note"]
+    plans = [
+        {"answer": 4.0, "pred": 4, "ans": True, "chain-of-thought": "It is 4."},
+        {"answer": 0.3333333, "pred": 0.3333333, "ans": True, "chain-of-thought": "A third."},
+        {"answer": "no", "pred": None, "ans": False, "chain-of-thought": "Who knows?"},
+    ]
+    money = [
+        {"ground_truth": 5.0, "output": ["$5.00"], "extracted_pred_answer": "$5.00", "result": {"acc": 1}},
+        {"ground_truth": 5.0, "output": "It is 5.01.", "extracted_pred_answer": "5.01", "result": {"acc": 1}},
+        {"ground_truth": 1234.5, "output": "It is 7.", "extracted_pred_answer": "7", "result": {"acc": 0}},
+    ]
+    runs = {"raw_generations": {"sample_0": ["[1]", "[1]", "[2]"]}, "raw_scored": {"sample_0": [True, True, False]}}
+    asked = [
+        {"key": "k", "answer": "The Hague", "response": "It is hague."},
+        {"key": "m", "answer": "a|b", "response": ""},
+    ]
+    read = [{"key": "k", "prediction": "hague."}, {"key": "m", "prediction": "a"}]
+    worked = {"ground_truth_answer": "2", "final_solution": "So 2.", "final_answer": " 2 ", "correctness": "Correct"}
+    said = {"target": "Yes", "prediction": "It is so. So the answer is Yes.\nQ: more"}
+    files = {
+        "a/MATH/results/m.jsonl": json.dumps(worked),
+        "b/code-davinci-002-outputs/code-davinci-002-cot/t_255000.json": json.dumps({"outputs": [said]}),
+        "d/generated_result/SVAMP-zero.json": json.dumps(plans),
+        "e/outputs/validation/processed_cot_outputs/m.json": json.dumps(money),
+        "f/data/cruxeval.jsonl": json.dumps({"id": "sample_0", "output": "[1]"}),
+        "f/samples/evaluation_results/sample_scored_codellama-7b_temp0.2_output.json": json.dumps(runs),
+        "g/wikitableqa/outputs/response_merged.json": "\n".join(map(json.dumps, asked)) + "\nno JSON",
+        "g/wikitableqa/outputs/response_merged.json.processed": "\n".join(map(json.dumps, read)),
+        "g/wikitableqa/outputs/response_s0_e1000_cot_davinci_23_16_13.json": "",
+        "g/wikitableqa/outputs/response_s0_e1000_cot_davinci_23_16_13.json.processed": "",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "c/eval_results").mkdir(parents=True)
+    source = (FOLDER / "natural_unseen.py").read_text().partition("MODELS = (")[2].partition(")\nTABLES")[0]
+    for number, model in enumerate(re.findall('"(.+?)"', source)):
+        with zipfile.ZipFile(tmp_path / f"c/eval_results/model_outputs_{model}_5shots.zip", "w") as archive:
+            archive.writestr("out.json", json.dumps(letters if number == 0 else {"law": letters[0]}))
+    folders = [str(tmp_path / folder) for folder in "abcdefg"]
+    command = [sys.executable, str(FOLDER / "natural_unseen.py"), *folders, "--out", str(tmp_path / "rows")]
+    subprocess.run(command, check=True)
+    rows = [json.loads(line) for line in (tmp_path / "rows").read_text().splitlines()]
+    found = [(row["source"], row["gold"], row["completion"], row["label"], row.get("extracted")) for row in rows]
+    assert sorted(found, key=str) == [
+        ("big-bench-hard", "Yes", "It is so. So the answer is Yes.\nQ: more", True, "<answer>Yes</answer>"),
+        ("cruxeval", "[1]", "[1]", True, "<answer>[1]</answer>"),
+        ("cruxeval", "[1]", "[2]", False, "<answer>[2]</answer>"),
+        ("cumulative", "2", "So 2.", True, "<answer>2</answer>"),
+        ("financemath", "1234.5", "It is 7.", False, None),
+        ("financemath", "5", "$5.00", True, None),
+        ("mmlu-pro", "B", "It is (B).", True, "<answer>B</answer>"),
+        ("plan-and-solve", "4", "It is 4.", True, "<answer>4</answer>"),
+        ("plan-and-solve", "no", "Who knows?", False, None),
+        ("tablecot", "The Hague", "It is hague.", True, "<answer>hague.</answer>"),
+    ]
 
 
 STAND_IN = """
