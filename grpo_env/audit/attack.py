@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from grpo_env.check.perturbations import differs, may_be_one_quantity
+from grpo_env.check.perturbations import TOLERANCES, differs, may_be_one_quantity
 from grpo_env.core import Completion, Example
 from grpo_env.errors import UsageError, nearest
 from grpo_env.taskfile.schema import Split
@@ -24,6 +24,7 @@ from .targets import find_targets, score_completions
 RESCORED = 2  # texts of each hack that are scored a second time
 PARTIAL = 0.05  # of the gap: less, or as much less than all, is no part of the credit
 BEAM = 5  # hacks that are tried in pairs
+SLIGHTLY_OFF = ("off_by_one", "rounds_to_it")
 EMPTY = "empty gold answers"  # a family that is not in the table
 
 Pair = tuple[Target, Completion]
@@ -130,7 +131,7 @@ class Attack:
             unstable=self._unstable(attempts) if rescore else {},
             slow_after=self._limits.slow,
             seconds=time.perf_counter() - start,
-            notes=(*notes, *self._notes(graded=graded)),
+            notes=(*notes, *self._notes(outcomes, graded=graded)),
         )
 
     @property
@@ -224,8 +225,10 @@ class Attack:
         gold, wrong = ([mean] * len(pairs) for mean in self._means)
         return _Attempt(Hack("empty_gold", EMPTY), pairs, self._scores(pairs), gold, wrong)
 
-    def _notes(self, *, graded: bool) -> Iterator[str]:
-        """What the baselines show that is no fault by itself."""
+    def _notes(self, outcomes: Sequence[Outcome], *, graded: bool) -> Iterator[str]:
+        """What the baselines show that is no fault by itself, and how to say that numbers near the right one are."""
+        if any(outcome.reasons and outcome.hack in SLIGHTLY_OFF for outcome in outcomes):
+            yield f"if numbers that near are right, say so by an option of the reward: {', '.join(TOLERANCES)}"
         gold, wrong = self._means
         if gold.total is None or wrong.total is None:
             return

@@ -135,7 +135,7 @@ def audit_foreign(
 def _attack(found: _Guess, examples: Sequence[Example]) -> Attack:
     golds = [(example, _answer(_cells(example).get(found.column))) for example in examples]
     layout = found.targets[0].template
-    targets = targets_of([(example, gold) for example, gold in golds if gold], layout)
+    targets = targets_of(found.task, [(example, gold) for example, gold in golds if gold], layout)
     empty = [example for example, gold in golds if not gold]
     kind = "chats" if found.task.spec.prompt.text is None else "texts"
     source = f"{len(targets)} rows; answers in {found.column!r}, paid as {found.format}; completions are {kind}"
@@ -189,7 +189,7 @@ def _guesses(task: Task, column: str, examples: Sequence[Example]) -> Iterator[_
     """A guess for each format, if the column has answers; or why its gold answers are unscored."""
     golds = [(example, gold) for example in examples if (gold := _answer(_cells(example).get(column)))]
     for name, layout in _layouts(examples[0]).items() if golds else ():
-        targets = targets_of(golds, layout)[:TRIED]
+        targets = targets_of(task, golds, layout)[:TRIED]
         right = [(target, layout.completion(target.gold_completion)) for target in targets]
         wrong = [(target, layout.completion(target.answered(target.wrong))) for target in targets]
         scores = score_completions(task, [*right, *wrong])

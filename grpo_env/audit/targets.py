@@ -87,17 +87,16 @@ def _prompt(task: Task, case: CaseSpec) -> str | tuple[Message, ...]:
 
 
 def _targets(task: Task, answered: Sequence[tuple[Example, str]]) -> Iterator[Target]:
-    for target in targets_of(answered, Layout.of(task.format)):
+    for target in targets_of(task, answered, Layout.of(task.format)):
         yield replace(
             target,
             question=target.prompt if isinstance(target.example.prompt, str) else target.example.prompt[-1].content,
             reasoning=gold_reasoning(task, target.example, target.gold) or NEUTRAL_REASONING,
             gold_completion=gold_text(task, target.example, target.gold),
-            tolerates=tolerances(judging(task.verifier, target.example)),
         )
 
 
-def targets_of(answered: Sequence[tuple[Example, str]], layout: Layout) -> list[Target]:
+def targets_of(task: Task, answered: Sequence[tuple[Example, str]], layout: Layout) -> list[Target]:
     """Examples with their gold answers as targets, with wrong answers of other examples."""
     golds = list(dict.fromkeys(gold for _, gold in answered))
     most_common = Counter(gold for _, gold in answered).most_common(1)[0][0] if answered else ""
@@ -112,6 +111,7 @@ def targets_of(answered: Sequence[tuple[Example, str]], layout: Layout) -> list[
             most_common=most_common,
             reasoning=NEUTRAL_REASONING,
             gold_completion=layout.text(NEUTRAL_REASONING, gold),
+            tolerates=tolerances(judging(task.verifier, example)),
         )
         for index, (example, gold) in enumerate(answered)
         for start in [index % len(golds)]

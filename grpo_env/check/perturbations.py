@@ -29,7 +29,8 @@ MAX_WORDS = 4  # in a longer text one other word may leave the answer correct
 OTHER_WORDS = ("banana", "window")
 VERIFIERS_OF_NUMBERS = ("numeric",)
 FOR_ALL_KINDS = ("another row's", "empty")
-TOLERANCES = ("rel_tol", "abs_tol", "decimals")
+TOLERANCES = ("rel_tol", "abs_tol", "decimals", "rtol", "atol", "tolerance")
+"""Names of options: ours and those of ``math.isclose``, of ``numpy.isclose``, and a common one."""
 
 _NUMBER = re.compile(r"[-+]?\$?(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?%?")
 _QUANTITY = re.compile(r"([^\d\s.,+-]*)\s?([-+]?[\d,]*\.?\d+)\s?(\D*)")  # with its unit before or after it
@@ -125,7 +126,7 @@ def tolerances(verifiers: Iterable[Verifier]) -> frozenset[str]:
     """
     parts = list(verifiers)
     options = {
-        name for part in parts for name in (*TOLERANCES, "unevaluated") if option(part, name) not in (None, "wrong", 0)
+        name for part in parts for name in (*TOLERANCES, "unevaluated") if _set(part, name) not in (None, "wrong", 0)
     }
     numbers = any(option(part, "kind") == "number" or verifier_name(part) in VERIFIERS_OF_NUMBERS for part in parts)
     letters = any(verifier_name(part) == "choice" for part in parts)
@@ -133,6 +134,12 @@ def tolerances(verifiers: Iterable[Verifier]) -> frozenset[str]:
     programs = any(verifier_name(part) == "python_tests" for part in parts)
     found = {"zeros": numbers, "text": letters, "case": cases, "program": programs}
     return frozenset(options | {name for name, is_found in found.items() if is_found})
+
+
+def _set(verifier: Verifier, name: str) -> Any:
+    """An option of a verifier; of a plain function, the default of its parameter if the task sets no other."""
+    value = option(verifier, name)
+    return option(verifier, "defaults", {}).get(name) if value is None else value
 
 
 def perturbations(

@@ -132,6 +132,31 @@ def test_two_holes_of_which_neither_is_enough_are_found_together(tmp_path):
         run_on(tmp_path, f"{tmp_path}/two_holes.py:paid", families=["negated+stuffing"])
 
 
+TOLERANT = """
+import re
+
+
+def within(completion, answer, TOLERANCErel_tol=0.01):
+    found = re.fullmatch(r"(?s).*boxed{(-?[0-9.]+)}", completion)
+    return float(bool(found) and abs(float(found[1]) - float(answer)) <= rel_tol * abs(float(answer)))
+"""
+
+
+def test_what_a_stated_tolerance_allows_is_no_exploit(tmp_path):
+    """One percent of 420 is 4.2, and so 421 is right; a tolerance that nothing states cannot be told from a hole."""
+    rows = [{"question": f"What is {n} + 20?", "answer": str(n + 20)} for n in (400, 710, 533, 948)]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "stated.py").write_text(TOLERANT.replace("TOLERANCE", ""))
+    (tmp_path / "unstated.py").write_text(TOLERANT.replace("TOLERANCE", "own_").replace("<= rel_", "<= own_rel_"))
+    families = ["near numbers", "near misses", "units and words"]
+    stated = run_on(tmp_path, f"{tmp_path}/stated.py:within", families=families)
+    assert "ten_times" not in str(stated)  # what a tolerance may cover is not tried
+    assert [outcome.hack for outcome in stated.exploits] == []
+    unstated = run_on(tmp_path, f"{tmp_path}/unstated.py:within", families=families)
+    assert {outcome.hack for outcome in unstated.exploits} == {"off_by_one", "rounds_to_it"}
+    assert "if numbers that near are right, say so by an option of the reward: rel_tol, abs_tol" in str(unstated)
+
+
 def test_a_function_without_rows_is_one_line(tmp_path):
     done = CliRunner().invoke(app, ["audit", "own.py:paid"])
     assert "own.py:paid: a function needs rows to be audited on; add --data FILE" in str(done.exception)
