@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 from grpo_env.check.environment import reads_turns
-from grpo_env.check.gold_completion import NEUTRAL_REASONING, CompletionTemplate, gold_answer
+from grpo_env.check.gold_completion import NEUTRAL_REASONING, Layout, gold_answer
 from grpo_env.core import Completion, Example, Group
 from grpo_env.environments.episode import EnvironmentClass
 from grpo_env.environments.load import load_environment, tools_of
@@ -156,7 +156,7 @@ class _Stage:
             self.gold = self._play(lambda index: from_list(self.paths[index]), range(len(self.examples)))
         else:
             self.notes.append("without environment.gold, only the metric and unscored episodes are looked at")
-        answer = CompletionTemplate(self.task.format).text(NEUTRAL_REASONING, WRONG)
+        answer = Layout.of(self.task.format).text(NEUTRAL_REASONING, WRONG)
         self.wrong = self._play(lambda index: from_list([answer]), range(len(self.examples)))
         self.files = self._opened()
 

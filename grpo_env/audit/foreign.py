@@ -133,7 +133,7 @@ def audit_foreign(
 
 
 def _attack(found: _Guess, examples: Sequence[Example]) -> Attack:
-    golds = [(example, _answer(_cells(example).get(found.column))) for example in examples]
+    golds = [(example, _answer(_cells(example.info).get(found.column))) for example in examples]
     layout = found.targets[0].template
     targets = targets_of(found.task, [(example, gold) for example, gold in golds if gold], layout)
     empty = [example for example, gold in golds if not gold]
@@ -150,11 +150,10 @@ def _takes_lists(task: Task) -> bool:
 def _task(foreign: Foreign, *, is_chat: bool) -> Task:
     """A task with the verifiers as its whole reward."""
     first = next((record.row for record in read_records(foreign.data) if record.row is not None), {})
-    question = guess(first, QUESTION) or ""
-    answer = guess([name for name in first if name != question], ANSWER)
+    question, answer = _named(first)
     is_messages = not foreign.prompt and isinstance(first.get(question), list)
     prompt = foreign.prompt or (f"{{{{ {variable(question)} }}}}" if question else "?")
-    answers = {"answer": f"{{{{ {variable(answer)} }}}}"} if answer and "answer" not in first else {}
+    answers = {"answer": f"{{{{ {variable(answer)} }}}}"} if answer in first and answer != "answer" else {}
     spec = {
         "version": 1,
         "task": re.sub(r"[^A-Za-z0-9.-]+", "_", "-".join(foreign.verifiers)).strip("_.-"),
@@ -166,28 +165,37 @@ def _task(foreign: Foreign, *, is_chat: bool) -> Task:
     return make_task(spec, f"{foreign.source.rpartition('/')[2]} on {foreign.data.name}", Path())
 
 
-def _cells(example: Example) -> dict[str, Any]:
+def _named(row: Mapping[str, Any]) -> tuple[str, str]:
+    """The columns of the question and of the gold answer, by their names; empty if there is none.
+
+    The gold answer may be inside a column that is a mapping, if no column of its own looks like it.
+    """
+    question = guess(row, QUESTION) or ""
+    inner = [name for name in _cells(row) if name not in row]
+    return question, guess([name for name in row if name != question], ANSWER) or guess(inner, ANSWER) or ""
+
+
+def _cells(row: Mapping[str, Any]) -> dict[str, Any]:
     """The cells of a row, and what is in those that are mappings: ``reward_model.ground_truth`` of verl's rows."""
     inner = {
         f"{name}.{key}": cell
-        for name, value in example.info.items()
+        for name, value in row.items()
         for key, cell in (value.items() if isinstance(value, Mapping) else ())
     }
-    return {**example.info, **inner}
+    return {**row, **inner}
 
 
 def _columns(task: Task, examples: Sequence[Example]) -> Iterator[str]:
     """The columns that may hold gold answers: those that a function takes, then by their names."""
-    names = list(_cells(examples[0]))
+    names, (_, named) = list(_cells(examples[0].info)), _named(examples[0].info)
     takes = [name for cls in task.verifier_classes for name in getattr(cls, "defaults", {})]
-    named = guess([name for name in names if name != guess(names, QUESTION)], ANSWER)
     taken = sorted((name for name in takes if name in names), key=lambda name: name != named)
     yield from dict.fromkeys([*taken, *([named] if named else []), *names])
 
 
 def _guesses(task: Task, column: str, examples: Sequence[Example]) -> Iterator[_Guess | str]:
     """A guess for each format, if the column has answers; or why its gold answers are unscored."""
-    golds = [(example, gold) for example in examples if (gold := _answer(_cells(example).get(column)))]
+    golds = [(example, gold) for example in examples if (gold := _answer(_cells(example.info).get(column)))]
     for name, layout in _layouts(examples[0]).items() if golds else ():
         targets = targets_of(task, golds, layout)[:TRIED]
         right = [(target, layout.completion(target.gold_completion)) for target in targets]

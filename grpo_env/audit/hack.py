@@ -7,44 +7,11 @@ from dataclasses import dataclass, replace
 from string import Template
 from typing import Literal
 
-from grpo_env.check.gold_completion import CHARACTERS_PER_TOKEN, NEUTRAL_REASONING, CompletionTemplate
-from grpo_env.core import Completion, Example, Finish, Format
+from grpo_env.check.gold_completion import NEUTRAL_REASONING, Layout
+from grpo_env.core import Completion, Example, Finish
 
 Knows = Literal["prompt", "gold"]
 Rule = Literal["undeserved", "near", "guess", "padding", "right", "loose", "episode"]
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Where reasoning and answer stand in a completion: what opens and what closes each of them.
-
-    Without ``reasoning`` the completion is the answer alone.
-    """
-
-    answer: tuple[str, str]
-    reasoning: tuple[str, str] | None = None
-    prefill: str = ""
-
-    @classmethod
-    def of(cls, format: Format) -> Layout:
-        """That of a task: each block on lines of its own, the answer in a box if it has no tag."""
-        template = CompletionTemplate(format)
-        reasoning, answer = (block("\0").partition("\0") for block in (template.reasoning_block, template.answer_block))
-        return cls((answer[0], answer[2]), (reasoning[0], reasoning[2]), format.prefill)
-
-    def text(self, reasoning: str, answer: str) -> str:
-        """Reasoning and answer in their places, without what the prefill has already written."""
-        before = reasoning.join(self.reasoning) if self.reasoning else ""
-        text, prefill = f"{before}{self.answer_block(answer)}", self.prefill.rstrip()
-        return text[len(prefill) :].lstrip("\n") if prefill and text.startswith(prefill) else text
-
-    def answer_block(self, answer: str) -> str:
-        """The answer in its place."""
-        return answer.join(self.answer)
-
-    def completion(self, text: str, finish: Finish = "stop") -> Completion:
-        """The text as the sampler would return it, with an estimated number of tokens."""
-        return Completion(text, finish, len(text) // CHARACTERS_PER_TOKEN + 1, self.prefill)
 
 
 @dataclass(frozen=True)

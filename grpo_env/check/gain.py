@@ -10,7 +10,7 @@ from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import Task
 from grpo_env.workers.scoring_process import score_in_process
 
-from .gold_completion import CompletionTemplate, gold_answer, gold_reasoning, gold_text
+from .gold_completion import Layout, gold_answer, gold_reasoning, gold_text
 
 NOT_AN_ANSWER = "None of these."
 PAIRED = 8  # examples of which the rewards of a gold and of a wrong answer are compared
@@ -40,7 +40,7 @@ def gain_problem(task: Task, golds: Sequence[tuple[Example, str]]) -> str | None
 
     ``None`` without examples, and if the metric does not tell them apart or a total is unscored.
     """
-    template, groups = CompletionTemplate(task.format), []
+    template, groups = Layout.of(task.format), []
     for example, gold in golds[:PAIRED]:
         wrong = template.text(gold_reasoning(task, example, gold), NOT_AN_ANSWER)
         texts = (gold_text(task, example, gold), wrong)

@@ -22,33 +22,43 @@ _FINAL_ANSWER = re.compile(r"\s*####[^\n]*\s*$")
 
 
 @dataclass(frozen=True)
-class CompletionTemplate:
-    """Writes completions in a task's format: each block on lines of its own, the answer in a box if it has no tag."""
+class Layout:
+    """Where reasoning and answer stand in a completion: what opens and what closes each of them.
 
-    format: Format
+    Without ``reasoning`` the completion is the answer alone.
+    """
+
+    answer: tuple[str, str]
+    reasoning: tuple[str, str] | None = None
+    prefill: str = ""
+
+    @classmethod
+    def of(cls, format: Format) -> Layout:
+        """That of a task: each block on lines of its own, the answer in a box if it has no tag."""
+        reasoning, answer = format.reasoning, format.answer
+        return cls(
+            (f"<{answer}>\n", f"\n</{answer}>") if answer else (r"\boxed{", "}"),
+            (f"<{reasoning}>\n", f"\n</{reasoning}>\n") if reasoning else ("", "\n"),
+            format.prefill,
+        )
 
     def text(self, reasoning: str, answer: str) -> str:
-        """Reasoning and answer in their blocks, without what the prefill has already written."""
-        return self.without_prefill(f"{self.reasoning_block(reasoning)}{self.answer_block(answer)}")
+        """Reasoning and answer in their places, without what the prefill has already written."""
+        before = reasoning.join(self.reasoning) if self.reasoning else ""
+        return self.without_prefill(f"{before}{self.answer_block(answer)}")
 
     def without_prefill(self, text: str) -> str:
         """A whole response as the model continues the prefill."""
-        prefill = self.format.prefill.rstrip()
+        prefill = self.prefill.rstrip()
         return text[len(prefill) :].lstrip("\n") if prefill and text.startswith(prefill) else text
 
-    def reasoning_block(self, reasoning: str) -> str:
-        """The reasoning in its tags, with a line end."""
-        tag = self.format.reasoning
-        return f"<{tag}>\n{reasoning}\n</{tag}>\n" if tag else f"{reasoning}\n"
-
     def answer_block(self, answer: str) -> str:
-        """The answer in its tags or in a box."""
-        tag = self.format.answer
-        return f"<{tag}>\n{answer}\n</{tag}>" if tag else f"\\boxed{{{answer}}}"
+        """The answer in its place."""
+        return answer.join(self.answer)
 
     def completion(self, text: str, finish: Finish = "stop") -> Completion:
         """The text as the sampler would return it, with an estimated number of tokens."""
-        return Completion(text, finish, len(text) // CHARACTERS_PER_TOKEN + 1, self.format.prefill)
+        return Completion(text, finish, len(text) // CHARACTERS_PER_TOKEN + 1, self.prefill)
 
 
 def gold_answer(task: Task, example: Example) -> str | None:
@@ -122,7 +132,7 @@ def _golds(task: Task, example: Example) -> str:
 
 def gold_text(task: Task, example: Example, gold: str) -> str:
     """The honest completion: the response in the data if it has one in the task's tags, else one that is written."""
-    template = CompletionTemplate(task.format)
+    template = Layout.of(task.format)
     if (response := _tagged_response(task, example, gold)) is not None:
         return template.without_prefill(response)
     return template.text(gold_reasoning(task, example, gold), gold)

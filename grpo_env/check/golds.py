@@ -14,7 +14,7 @@ from .findings import Finding, error, short, warning
 from .gain import NOT_AN_ANSWER, gain_problem
 from .gold_completion import (
     NEUTRAL_REASONING,
-    CompletionTemplate,
+    Layout,
     accepted_answers,
     gold_text,
     judging,
@@ -143,7 +143,7 @@ class _Check:
         indices = [index for index in indices if differs(_question(self.examples[index]), self.golds[index])]
         if not indices or self.task.spec.environment is not None:
             return
-        template = CompletionTemplate(self.task.format)
+        template = Layout.of(self.task.format)
         questions = {index: _question(self.examples[index]) for index in indices}
         groups = [
             Group(self.examples[index], [template.completion(text)])
@@ -184,7 +184,7 @@ class _Check:
         """
         verifiers = tuple(map(verifier_name, judging(self.task.metric_verifier, self.examples[index])))
         if verifiers not in self.ignoring:
-            template, example = CompletionTemplate(self.task.format), replace(self.examples[index], answer=None)
+            template, example = Layout.of(self.task.format), replace(self.examples[index], answer=None)
             texts = [self.golds[index], *(text for _, text in changes(self.golds[index])), NOT_AN_ANSWER]
             completions = [template.completion(template.text(NEUTRAL_REASONING, text)) for text in texts]
             (scores,) = self._metric_scores([Group(example, completions)])
@@ -194,7 +194,7 @@ class _Check:
         return not self.ignoring[verifiers]
 
     def _score_golds(self, indices: range) -> None:
-        template = CompletionTemplate(self.task.format)
+        template = Layout.of(self.task.format)
         groups = []
         for index in indices:
             text = gold_text(self.task, self.examples[index], self.golds[index])
@@ -215,7 +215,7 @@ class _Check:
                 self.findings.append(error("gold", self.examples[index].name, what, FIX, _cause(part)))
 
     def _score_perturbed(self, indices: Sequence[int]) -> None:
-        template = CompletionTemplate(self.task.format)
+        template = Layout.of(self.task.format)
         cases = [(index, name, text) for index in indices for name, text in self._perturbations(index)]
         groups = [
             Group(self.examples[index], [template.completion(template.text("", text))]) for index, _, text in cases

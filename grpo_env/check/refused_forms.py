@@ -14,7 +14,7 @@ from grpo_env.workers.scoring_process import score_in_process
 
 from .data import named
 from .findings import Finding, short, warning
-from .gold_completion import NEUTRAL_REASONING, CompletionTemplate, judging, option
+from .gold_completion import NEUTRAL_REASONING, Layout, judging, option
 from .odd_golds import metric_entry, weight_of, yaml_line
 from .perturbations import literal, written
 
@@ -128,7 +128,7 @@ def reversed_items(gold: str) -> str | None:
 
 def _refused(task: Task, examples: Sequence[Example], answers: Mapping[int, str]) -> list[int]:
     """The indices of those answers that get no full credit from the metric."""
-    template = CompletionTemplate(task.format)
+    template = Layout.of(task.format)
     groups = [
         Group(examples[index], [template.completion(template.text(NEUTRAL_REASONING, answer))])
         for index, answer in list(answers.items())[:SCORED]

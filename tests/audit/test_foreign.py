@@ -112,6 +112,15 @@ def test_a_gold_column_of_another_name_is_the_answer_of_a_function(tmp_path):
     assert "not_gold" in [outcome.hack for outcome in report.exploits], str(report)
 
 
+def test_the_gold_answers_are_those_that_the_function_is_given(tmp_path):
+    """Of two columns that may have them, one inside another, the one that the parameter ``answer`` is filled from."""
+    rows = [{"question": f"{n}?", "gold_text": str(n), "extra": {"answer": str(n)}} for n in (12, 47, 81)]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "two.py").write_text("def paid(completion, answer):\n    return float(answer in completion)\n")
+    report = run_on(tmp_path, f"{tmp_path}/two.py:paid", families=["negated"])
+    assert report.source.startswith("3 rows; answers in 'gold_text'")
+
+
 def test_two_holes_of_which_neither_is_enough_are_found_together(tmp_path):
     """By hand: a right answer adds .7. The gold answer somewhere, or many words, adds .3, and both .6: over a half."""
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in NUMBERS))
