@@ -200,7 +200,11 @@ def _attribute(module: ModuleType, name: str) -> Any:
     try:
         return getattr(module, name)
     except AttributeError:
-        own = [key for key, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__]
+        own = [
+            key
+            for key, value in vars(module).items()
+            if getattr(value, "__module__", "") == module.__name__ and not key.startswith("_")
+        ]
         raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}; {nearest(name, own)}") from None
 
 

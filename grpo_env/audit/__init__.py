@@ -1,10 +1,12 @@
 """Attacks on a task's reward: hacks, texts that should not be rewarded, and the rewards that they get."""
 
+from grpo_env.check.gold_completion import Layout
+
 from .attack import audit
 from .episodes import audit_episodes
 from .exploits import Limits
 from .foreign import Foreign, audit_foreign, functions
-from .hack import Hack, Layout, Target
+from .hack import Hack, Target
 from .hacks import HACKS, hack, load_hacks
 from .peers import server, taskset
 

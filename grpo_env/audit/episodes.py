@@ -25,7 +25,7 @@ from grpo_env.workers.killable_worker import LateError
 from grpo_env.workers.scoring_process import score_in_process
 
 from .agents import Script, Surroundings, plain_calls, scripts
-from .exploits import HackReward, Limits, beats
+from .exploits import HackReward, Limits, beats, gain
 from .gold_paths import changed, names_called
 from .hack import Hack
 from .kept_files import can_be_kept, kept
@@ -244,7 +244,7 @@ class _Stage:
         hack = Hack(name, family, knows="gold" if family == "gold path" else "prompt", rule="episode")
         return Outcome.of(
             *(hack, [episode.reward for episode in played], gold, wrong),
-            gain=_fraction(self.mean(played), wrong, gold),
+            gain=gain(self.mean(played), gold, wrong),
             paid=sum((episode.reward.metric or 0.0) >= 1 for episode in played),
             right=0,
             reasons=tuple(reasons),
@@ -270,11 +270,6 @@ def _reasons(reward: HackReward, gold: HackReward, wrong: HackReward, metric: st
     if gold.total is not None and gold.total > low and reward.total >= low + limits.large * (gold.total - low):
         yield f"scores {reward.total:.3g} without the work, the gold path {gold.total:.3g}"
     yield from beats(reward, gold, wrong, limits)
-
-
-def _fraction(reward: HackReward, base: HackReward, gold: HackReward) -> float:
-    low = base.total or 0.0
-    return ((reward.total or 0.0) - low) / (gold.total - low) if gold.total and gold.total != low else 0.0
 
 
 def _paths_in_source(task: Task) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from grpo_env.check.gold_completion import prompt_text
+from grpo_env.check.gold_completion import Layout, prompt_text
 from grpo_env.core import Completion, Example, Format
 from grpo_env.errors import UsageError
 from grpo_env.registry import locate
@@ -19,7 +19,7 @@ from grpo_env.taskfile.task import Task, make_task
 
 from .attack import Attack, Progress
 from .exploits import Limits
-from .hack import Layout, Target
+from .hack import Target
 from .scoreboard import Audit
 from .targets import score_completions, targets_of
 

@@ -10,6 +10,7 @@ from functools import lru_cache
 from grpo_env.check.checks import score_case
 from grpo_env.check.gold_completion import (
     NEUTRAL_REASONING,
+    Layout,
     gold_answer,
     gold_reasoning,
     gold_text,
@@ -25,7 +26,7 @@ from grpo_env.taskfile.schema import CaseSpec, Split
 from grpo_env.taskfile.task import Task
 from grpo_env.workers.scoring_process import score_in_process
 
-from .hack import Layout, Target
+from .hack import Target
 
 WRONG_ANSWERS = 4
 GROUP_SIZE = 4  # a policy that has learned a hack uses it in the whole group, which some verifiers compare
@@ -51,7 +52,9 @@ def find_targets(task: Task, split: Split, limit: int) -> tuple[list[Target], st
         answered = list(_from_cases(task))
         source = f"{len(answered)} examples from the task's cases, not its data ({why})"
     targets = list(_targets(task, answered))
-    credited = [target for target in targets if _gets_full_credit(task, target)]
+    written = [(target, target.template.completion(target.gold_completion)) for target in targets]
+    scores = score_completions(task, written)
+    credited = [target for target, score in zip(targets, scores, strict=True) if _is_full(score, task.metric)]
     if not credited:
         raise UsageError(
             f"{task.source}: no gold answer gets full credit from {task.metric}; run grpo_env check, "
@@ -140,7 +143,6 @@ def _kind(gold: str) -> str:
     return "mathematics" if kind in MATHEMATICS else kind
 
 
-def _gets_full_credit(task: Task, target: Target) -> bool:
-    (score,) = score_completions(task, [(target, target.template.completion(target.gold_completion))])
-    value = score.part(task.metric).value
+def _is_full(score: Score, metric: str) -> bool:
+    value = score.part(metric).value
     return score.value is not None and value is not None and value >= 1

@@ -172,7 +172,9 @@ def test_a_function_without_rows_is_one_line(tmp_path):
 
 
 def test_a_function_that_is_not_in_the_file_is_answered_with_those_that_are(tmp_path):
-    (tmp_path / "mine.py").write_text("from math import sqrt\n\n\ndef paid(answer):\n    return 1.0\n")
+    (tmp_path / "mine.py").write_text(
+        "from math import sqrt\n\n\ndef _read():\n    pass\n\n\ndef paid(answer):\n    return 1.0\n"
+    )
     (tmp_path / "rows.jsonl").write_text('{"question": "1+1?", "answer": "2"}\n')
     for name, hint in (("piad", "did you mean 'paid'?"), ("sqr", "known: paid")):
         with pytest.raises(UsageError) as caught:
