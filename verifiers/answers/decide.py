@@ -43,7 +43,8 @@ RULE_OF = {
 }
 """The name of the comparison that each reason to accept an answer stands for."""
 
-
+_SAME_INTEGER = Verdict(True, "the same number", RULE_OF["the same number"])
+_OTHER_INTEGER = Verdict(False, "a different number")
 _OPTION = lazy_compile(r"(?:option |choice )?\(?([A-Za-z])\)?[.:,]?(?: (.*))?", re.DOTALL)
 _CALCULATED = lazy_compile(
     r"\A\\text\{\([A-Z]\)\},\s*\d|\A(?:\\text\{)?\W*[A-Z]\)\}?\s*(?:[;/]|-\s?\d|[=+<>]|(?:\\text\{)?not\b|\\(?:cup|ne|cap|\s))"
@@ -57,6 +58,11 @@ def decide(gold: Gold, text: str, final: ExtractedAnswer, rules: Rules) -> Verdi
 
     Raises ``OverLimitError``, ``DeadlineError``, ``UnreadableError`` and ``UndecidedError``, see ``kinds.mathematics``.
     """
+    if gold.digits and text.isdecimal() and not final.unit:  # most answers are plain integers
+        if text == gold.digits:
+            return _SAME_INTEGER
+        if text[0] != "0" and len(text) < 100 and text.isascii() and rules.exact:
+            return _OTHER_INTEGER
     failure: UnreadableError | None = None
     if final.unit and gold.kind == "number":
         if unit := _unit_behind(gold, text, final):

@@ -18,18 +18,20 @@ from .math.parse import as_set, exact_part, parse
 from .math.parsed import Formula, ParsedAnswer
 from .math.real_sets import INFINITIES
 from .math.verdict import Rules
-from .quantities.number import OverLimitError
+from .quantities.number import Number, OverLimitError
 
 Golds = Literal["one", "any", "all"]
 
 _IN_ORDER = re.compile(r"([^()]*\d, ?[^()]*\d) \(?in (?:this|that|the given|the following) order\)?")
+_LARGE = 10**99
 
 
 class Gold(NamedTuple):
     r"""A gold answer, as it was written and as it was read, and its kind.
 
     ``unreadable`` is why a formula can only be compared as a text. ``spelling`` is all of ``exact \approx decimal``, of
-    which the answer is a part. ``own`` is the kind that a task brings, whose gold answers have the kind ``literal``.
+    which the answer is a part. ``digits`` are those of a number that is nothing but an integer. ``own`` is the kind
+    that a task brings, whose gold answers have the kind ``literal``.
     """
 
     text: str
@@ -37,6 +39,7 @@ class Gold(NamedTuple):
     kind: Kind
     unreadable: str = ""
     spelling: str = ""
+    digits: str = ""
     own: OwnKind | None = None
 
     @property
@@ -96,7 +99,7 @@ def _read_gold(text: str, kind: Kind | str | None, timeout: float) -> Gold:
         if (value := own.read(first)) is None:
             raise ValueError(f"it is not of kind {type(own).__name__}")
         return Gold(first, value, "literal", own=own)
-    if kind is None and (ordered := _IN_ORDER.fullmatch(first)):
+    if kind is None and "order" in first and (ordered := _IN_ORDER.fullmatch(first)):
         first = f"({ordered[1]})"
     chosen = kind or kind_of(first)
     if chosen in MATHEMATICS:
@@ -123,6 +126,10 @@ def _read_mathematics(first: str, others: tuple[str, ...], kind: Kind, is_fixed:
     parsed = [other for text in others if isinstance(other := read(kind, text, is_fixed), ParsedAnswer)]
     if not all(compare(answer, other, rules).correct for other in parsed):
         raise ValueError(f"{len(others) + 1} different answers")
+    if isinstance(number := answer.content, Number):
+        is_plain = kind == "number" and not (spelling or number.unit or number.numeral is not None)
+        is_small = number.value.denominator == 1 and 0 <= number.value < _LARGE
+        return Gold(first, answer, kind, spelling=spelling, digits=str(number.value) if is_plain and is_small else "")
     if problem := _problem(answer, timeout):
         return _only_text(first, problem)
     return Gold(first, answer, kind, spelling=spelling)

@@ -27,7 +27,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import partial
 
 from grpo_env.core import Completion, Format
 from grpo_env.lazy_regex import lazy_compile
@@ -127,8 +126,7 @@ def _answer(format: Format, text: str, sources: Sequence[Source], is_number: boo
     """The answer by the first source that is present, with what follows it."""
     empty: ExtractedAnswer | None = None
     for source in sources:
-        read = IN_TEXT.get(source)
-        answer = read(text) if read else _in_tags(format, text, partial(answer_in, sources=sources))
+        answer = _in_tags(format, text, sources) if source == "answer_tag" else IN_TEXT[source](text)
         if source == "last_line" and is_number and not (answer and answer.end):
             answer = number_at_end(text) or answer
         if answer is None:
@@ -146,10 +144,10 @@ def _last_accepted(
     """The last text that is accepted, by the first source that has one."""
     for source in sources:
         if source == "phrase":
-            found = [(answer, end) for answer, end in statements(text).found if accepts(answer)]
+            found = [(answer, end) for answer, end in statements(text)[0] if accepts(answer)]
             answer = extracted([found[-1][0]], source, end=found[-1][1]) if found else None
         elif source == "answer_tag":
-            answer = _in_tags(format, text, partial(_accepted_in, accepts, sources))
+            answer = _in_tags(format, text, sources, accepts)
         else:
             answer = IN_TEXT[source](text)
         if answer and not answer.answers and answer.reason != EMPTY:
@@ -162,14 +160,19 @@ def _last_accepted(
     return None
 
 
-def _accepted_in(accepts: Callable[[str], bool], sources: Sequence[Source], inner: str) -> ExtractedAnswer:
-    """The content of a tag, if it is accepted as it stands: in ``A: 36`` the letter is no marker."""
-    return extracted([inner], "answer_tag") if accepts(inner) else answer_in(inner, sources)
+def _in_tags(
+    format: Format, text: str, sources: Sequence[Source], accepts: Callable[[str], bool] | None = None
+) -> ExtractedAnswer | None:
+    tags = find_tags(text, format.answer) if format.answer and "<" in text else []
+    if not tags:
+        return other_tags(text)
 
+    def read(inner: str) -> ExtractedAnswer:
+        if accepts and accepts(inner):  # as it stands: in ``A: 36`` the letter is no marker
+            return extracted([inner], "answer_tag")
+        return answer_in(inner, sources)
 
-def _in_tags(format: Format, text: str, read: Callable[[str], ExtractedAnswer]) -> ExtractedAnswer | None:
-    tags = find_tags(text, format.answer) if format.answer else []
-    return (from_answer_tags(text, tags, read) if tags else None) or other_tags(text)
+    return from_answer_tags(text, tags, read) or other_tags(text)
 
 
 def answer_in(text: str, sources: Sequence[Source] = SOURCES) -> ExtractedAnswer:
@@ -224,7 +227,7 @@ def visible(text: str) -> str:
 def after_reasoning(format: Format, completion: Completion) -> str | None:
     """What follows the reasoning: all of the text if it has no reasoning tag, ``None`` if the block is not closed."""
     text = visible(whole_turn(format, completion)[0])
-    tags = find_tags(text, format.reasoning) if format.reasoning else []
+    tags = find_tags(text, format.reasoning) if format.reasoning and "<" in text else []
     if tags and not tags[-1].closing:
         return None
     return text[tags[-1].end :] if tags else text

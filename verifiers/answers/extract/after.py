@@ -121,14 +121,13 @@ class Corrections(NamedTuple):
 def corrections(text: str, end: int, answers: tuple[str, ...]) -> Corrections:
     """What the text after ``end`` says about the ``answers`` before it."""
     near = text[end : end + _NEAR].lower()
-    if any(hint in near for hint in _HINTS_OF_REJECTION) and _is_rejected(text, end, answers):
+    if any(map(near.__contains__, _HINTS_OF_REJECTION)) and _is_rejected(text, end, answers):
         return Corrections([], True)
-    further = _alternative(text, end, answers) if any(word in near for word in ("or", "and", "but")) else []
+    further = _alternative(text, end, answers) if "or" in near or "and" in near or "but" in near else []
     rest = text[end:]
     if _is_taken_back_abroad(rest, answers):
         return Corrections(further, True)
-    lower = rest.lower()
-    if not any(hint in lower for hint in _HINTS):
+    if not any(map(rest.lower().__contains__, _HINTS)):
         return Corrections([value for value in further if value], "" in further)
     if _DISOWNED.search(rest):
         return Corrections(further, True)

@@ -12,13 +12,15 @@ _NEW_QUESTION = lazy_compile(
 _REMAINS = lazy_compile(
     r"(?:\s*(?:<eoa>|<\|[a-z_]{1,20}\|>)|\n\s*(?:Q|Question|User|Human|Problem)\s?:?)+\s*\Z"
 )  # of stop strings
+_ENDS_OF_REMAINS = (">", ":", "Q", "Question", "User", "Human", "Problem")
 
 
 def before_new_question(text: str) -> str:
     """The text before the first new question, or all of it. A text that begins with one is read as a whole."""
     if not _may_have_question(text):
         return text
-    text = _REMAINS.sub("", text)
+    if text.rstrip().endswith(_ENDS_OF_REMAINS):
+        text = _REMAINS.sub("", text)
     question = _NEW_QUESTION.search(text)
     if question is None or _NEW_QUESTION.match("\n" + text.lstrip()) or not text[: question.start()].strip():
         return text
@@ -30,7 +32,7 @@ def _may_have_question(text: str) -> bool:
     return (
         "Q" in text
         or ("#" in text and "\n##" in text)
-        or ("<" in text and ("<|" in text or "<e" in text or "<start_of" in text))
+        or ("<" in text and (("|" in text and "<|" in text) or "<eoa>" in text or "<start_of" in text))
         or ("P" in text and "Problem" in text)
         or ("U" in text and "User" in text)
         or ("H" in text and "Human" in text)

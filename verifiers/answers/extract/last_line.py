@@ -73,7 +73,7 @@ def last_line(text: str) -> ExtractedAnswer | None:
     line = block_at_end(text)
     if line is None:
         line = text[-MAX_LENGTH - 9 :].rpartition("\n")[2].strip()
-    if marked := _only_mark(line):
+    if ("*" in line or "`" in line) and (marked := _only_mark(line)):
         value, mark = marked
         end = text.rfind(mark) + len(mark)
         start = text.rfind(mark + value, 0, end)
@@ -101,7 +101,7 @@ def number_at_end(text: str) -> ExtractedAnswer | None:
     "So there are 30 rooms left.", the rule ``one number`` finds out whether it has only one.
     """
     line = text.rstrip()[-_LONGEST_SENTENCE:].rpartition("\n")[2].strip()
-    result = _RESULT.search(line)
+    result = _RESULT.search(line) if "=" in line else None
     sentence = _SENTENCES.split(line)[-1]
     if result and not _DOUBTFUL.search(line) and (sentence == line or not _STEP.match(sentence)):
         unit = measure_at_start(normal(result["rest"]))

@@ -80,8 +80,9 @@ def extracted(
     unit: str = "",
 ) -> ExtractedAnswer:
     """The distinct answers that a source names; ``empty`` is the reason if all of them are blank."""
-    stripped = [text for answer in answers if (text := _stripped(answer))]
-    distinct = tuple(dict.fromkeys(stripped)) if len(stripped) > 1 else tuple(stripped)
+    distinct = tuple(filter(None, map(_stripped, answers)))
+    if len(distinct) > 1:
+        distinct = tuple(dict.fromkeys(distinct))
     return ExtractedAnswer(distinct, source, "" if distinct else empty, denied, end, unit)
 
 
@@ -100,8 +101,7 @@ def unit_behind(text: str, end: int) -> str:
 def is_denied(text: str, start: int) -> bool:
     """Whether what starts at ``start`` is denied by the words before it: ``it is not \\boxed{4}``."""
     before = text[max(0, start - 30) : start]
-    lower = before.lower()
-    return any(denial in lower for denial in _DENIALS) and _DENIED.search(before) is not None
+    return any(map(before.lower().__contains__, _DENIALS)) and _DENIED.search(before) is not None
 
 
 def is_number(text: str) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from typing import NamedTuple
 
 from grpo_env.lazy_regex import lazy_compile
 
@@ -37,7 +36,7 @@ _STATED = lazy_compile(
 _HEADING = lazy_compile(r"[*_: \t]{0,9}\n(?:[-=]{3,80}[ \t]*\n)?\s{0,9}(?=\S)")
 _FORMULA_NEXT = lazy_compile(r"[*_ \t]{1,4}(?=\$|\\\[|\\\()|(?=[(\uff08]?[A-Z](?![A-Za-z]))")  # "Answer $18$", 故选A
 _BEFORE_HEADING = lazy_compile(r"(?:\A|\n)[#*_> \t]{0,9}(?:the\s)?(?:final\s|correct\s|my\s)?\Z", re.IGNORECASE)
-_A_LINE = lazy_compile(r"A(?:ns)?\*{0,2}[ \xa0]?[:\uff1a][ \t*]{0,9}(\S[^\n]*)")
+_A_LINE = lazy_compile(r"\n[ \t*]{0,9}A(?:ns)?\*{0,2}[ \xa0]?[:\uff1a][ \t*]{0,9}(\S[^\n]*)")
 _OPTION_B = lazy_compile(r"\n[ \t*]{0,9}B\*{0,2}[ \xa0]?[:\uff1a]")  # of a list of options, not of answers
 # "Not enough information" is an answer.
 _NEGATION = lazy_compile(
@@ -45,6 +44,7 @@ _NEGATION = lazy_compile(
     re.IGNORECASE,
 )
 _NOT_ASCII = tuple(word for word in (*ANSWER.split("|"), "选") if not word.isascii())
+_IN_ASCII = ("answer", "option", "choice", "antwort", "respuesta", "sposta", "jibu")
 _ABROAD = lazy_compile(ANSWER, re.IGNORECASE)
 _NOT_ABROAD = lazy_compile(rf"(?:{NOT})\b", re.IGNORECASE)
 # What makes "the answer is 18" no statement: "If the answer is 18, ...", "a tempting answer is 18"; or denies it.
@@ -69,13 +69,6 @@ _MANY_WORDS = 7
 _REST = 200  # characters that may follow the answer below a heading
 
 
-class Statements(NamedTuple):
-    """What is stated, each with its end, and whether anything was denied instead."""
-
-    found: list[tuple[str, int]]
-    denied: bool
-
-
 def stated(text: str) -> ExtractedAnswer | None:
     """What the markers of a text state; of several statements those with a number or formula, if there are any."""
     found, denied = statements(text)
@@ -87,18 +80,21 @@ def stated(text: str) -> ExtractedAnswer | None:
     return extracted([answer for answer, _ in found], "phrase", end=found[-1][1])
 
 
-def statements(text: str) -> Statements:
-    """All that the markers of a text state, in order."""
-    found, denied = _marked(text) if _may_have_marker(text) else ([], False)
-    lines = _lines(text)
-    return Statements([*found, *(line for line in lines if is_value(line[0]))] if found else lines, denied)
+def statements(text: str) -> tuple[list[tuple[str, int]], bool]:
+    """All that the markers of a text state, in order, each with its end; and whether anything was denied instead."""
+    lines = _lines(text) if "A" in text else []
+    first = _first_marker(text)
+    if first is None:
+        return lines, False
+    found, denied = _marked(text, first)
+    return [*found, *(line for line in lines if is_value(line[0]))] if found else lines, denied
 
 
-def _marked(text: str) -> tuple[list[tuple[str, int]], bool]:
-    """What markers in sentences and headings state, and whether anything was denied instead."""
+def _marked(text: str, first: int) -> tuple[list[tuple[str, int]], bool]:
+    """What markers in sentences and headings state, from ``first`` on, and whether anything was denied instead."""
     found: list[tuple[str, int]] = []
     denied = False
-    for word in deque(_MARKER.finditer(text), maxlen=MAX_ANSWERS):
+    for word in deque(_MARKER.finditer(text, first), maxlen=MAX_ANSWERS):
         start = _start(text, word)
         before = text[max(0, word.start() - 80) : word.start()]
         if start is None or _NOT_STATED.search(before):
@@ -118,14 +114,17 @@ def _marked(text: str) -> tuple[list[tuple[str, int]], bool]:
     return found, denied
 
 
-def _may_have_marker(text: str) -> bool:
-    """Whether a text has what every match of the marker has: a text is found faster."""
+def _first_marker(text: str) -> int | None:
+    """Where the first marker may begin, ``None`` if there is none: every match has a word that is found faster."""
     lower = text.lower()
-    if not text.isascii() and any(word in lower for word in _NOT_ASCII):
-        return True
-    if "answer" in lower or "option" in lower or "choice" in lower or "antwort" in lower:
-        return True
-    return "respuesta" in lower or "sposta" in lower or "jibu" in lower
+    if not text.isascii():
+        return 0 if any(word in lower for word in (*_NOT_ASCII, *_IN_ASCII)) else None
+    if not (
+        "answer" in lower or "option" in lower or "choice" in lower or "antwort" in lower
+        or ("j" in lower and "jibu" in lower) or ("sta" in lower and ("respuesta" in lower or "sposta" in lower))
+    ):  # fmt: skip
+        return None
+    return max(0, min(at for word in _IN_ASCII if (at := lower.find(word)) >= 0) - len("correct "))
 
 
 def _is_remark(answer: str) -> bool:
@@ -149,15 +148,9 @@ def _start(text: str, word: re.Match[str]) -> int | None:
 
 def _lines(text: str) -> list[tuple[str, int]]:
     """What the lines that start with ``A:`` or ``Ans:`` say, unless they are a list of options."""
-    if "A" not in text:
-        return []
-    lines = [match for match in _A_LINE.finditer(text) if _begins_line(text, match.start())]
-    if lines and _OPTION_B.search(text, lines[0].end()):
-        return []
-    return [(match[1], match.end()) for match in lines[-MAX_ANSWERS:]]
-
-
-def _begins_line(text: str, start: int) -> bool:
-    """Whether nothing but a few spaces and marks of emphasis stand before ``start`` in its line."""
-    before = text[text.rfind("\n", 0, start) + 1 : start]
-    return len(before) < 10 and not before.strip(" \t*")
+    lines, after = [], f"\n{text}"
+    end = 0
+    while match := _A_LINE.search(after, end):
+        end = match.end()
+        lines.append((match[1], end - 1))
+    return [] if lines and _OPTION_B.search(text, lines[0][1]) else lines[-MAX_ANSWERS:]

@@ -52,18 +52,14 @@ def from_answer_tags(text: str, tags: list[Tag], read: Callable[[str], Extracted
 
 def other_tags(text: str) -> ExtractedAnswer | None:
     """The answers inside of tags with other names."""
-    if not _may_have_tag(text):
+    # Every match holds one of these; a plain search is much faster than the pattern.
+    if not (("/" in text and ("</" in text or "[/" in text)) or "答案" in text or "金额" in text):
         return None
     matches = list(_OTHER.finditer(text))
     if not matches:
         return None
     contents = [match["content"] or match["inner"] or match["behind"] for match in matches[-MAX_ANSWERS:]]
     return extracted(contents, "answer_tag", denied=is_denied(text, matches[-1].start()), end=matches[-1].end())
-
-
-def _may_have_tag(text: str) -> bool:
-    """Whether a text holds something that every match holds; a plain search is much faster than the pattern."""
-    return "</" in text or "[/" in text or "答案" in text or "金额" in text
 
 
 def _not_mentioned(text: str, tags: list[Tag]) -> list[Tag]:

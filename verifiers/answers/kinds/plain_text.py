@@ -47,6 +47,7 @@ _PAIRS = (
     ("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"), ("**", "**"), ("`", "`"), ('"', '"'), ("'", "'"),
     ("(", ")"), ("{", "}"),
 )  # fmt: skip
+_OPENINGS = frozenset(opening[0] for opening, _ in _PAIRS)
 _BOXED = lazy_compile(r"\\(?:boxed|fbox)\s*\{(.*)\}", re.DOTALL)
 _FENCE = lazy_compile(r"```[a-z]{0,12}\s(.*?)\s*```", re.DOTALL)
 _ARTICLE = lazy_compile(r"\A(?:an?|the)\s(?=\S\S)", re.IGNORECASE)
@@ -83,16 +84,16 @@ def _without_braces(match: re.Match[str]) -> str:
 def _unwrapped(text: str) -> str:
     """The text without punctuation at its end, and quotes, dollars or brackets around all of it; signs as they are."""
     text = text.strip()
-    if not any(character.isalnum() for character in text):
+    if not (text[:1].isalnum() or any(character.isalnum() for character in text)):
         return text.strip("$` ") or text
     for _ in range(8):
         before = text
-        for opening, closing in _PAIRS:
-            inner = text[len(opening) : -len(closing)]
-            wrapped = text.startswith(opening) and text.endswith(closing) and len(text) > len(opening) + len(closing)
-            is_data = opening == "{" and ("'" in inner or '"' in inner)
-            if wrapped and opening not in inner and closing not in inner and not inner.endswith("\\") and not is_data:
-                text = inner.strip()
+        for opening, closing in _PAIRS if text[0] in _OPENINGS else ():
+            if text.startswith(opening) and text.endswith(closing) and len(text) > len(opening) + len(closing):
+                inner = text[len(opening) : -len(closing)]
+                is_data = opening == "{" and ("'" in inner or '"' in inner)
+                if opening not in inner and closing not in inner and not inner.endswith("\\") and not is_data:
+                    text = inner.strip()
         text = text.rstrip(".,;:。 ") or text
         if text.count('"') == 1:  # "aylo." with its period inside
             text = text.strip('"')
