@@ -77,13 +77,10 @@ def decide(gold: Gold, text: str, final: ExtractedAnswer, rules: Rules) -> Verdi
         verdict, failure = Verdict(False, "a different text"), error
     if verdict.correct:
         return Verdict(True, verdict.reason, verdict.rule or RULE_OF[verdict.reason])
-    if verdict.reason in (
-        "not evaluated",
-        "several answers, or a doubt",
-        "the text denies it",
-        "a range",
-    ) or _is_plain_number(gold, text):
+    if verdict.reason in ("not evaluated", "several answers, or a doubt", "the text denies it", "a range"):
         return verdict
+    if gold.kind == "number" and text.replace(",", "").replace(".", "", 1).lstrip("-").isdecimal():
+        return verdict  # two numbers in digits
     inner = inner_text(text)
     if inner and (of_inner := decide(gold, inner, final, rules)).correct:
         return of_inner
@@ -138,11 +135,6 @@ def _by_letter(gold: Gold, text: str, rules: Rules) -> Verdict:
         return Verdict(False, "a different text")
     same = named.letters == {letter.upper()} and (rules.ignore_case or letter in text)
     return Verdict(same, "the same choice" if same else "a different text")
-
-
-def _is_plain_number(gold: Gold, text: str) -> bool:
-    """Whether both are numbers in digits, so that no further reading can make them equal."""
-    return gold.kind == "number" and text.replace(",", "").replace(".", "", 1).lstrip("-").isdecimal()
 
 
 def _unit_behind(gold: Gold, text: str, final: ExtractedAnswer) -> str | None:

@@ -23,7 +23,7 @@ from .gold import Gold
 from .hedges import CORRECTS, DENIES, DOUBTS, LEAVES_OPEN, NEARLY, WRONG
 from .math.normal import normal
 from .math.percent_and_units import PERCENT
-from .math.structures import both_absent, same_structure
+from .math.structures import same_structure
 from .math.verdict import Rules
 from .quantities.currencies import SIGNS
 from .quantities.number import Number, OverLimitError, read_number
@@ -50,10 +50,16 @@ _OTHER_QUANTITY = lazy_compile(
     re.IGNORECASE,
 )
 _TEXT = lazy_compile(r"\$?\\(?:text|textbf|mathrm|mathbf|textit)\s?\{([^{}]*)\}\$?")
-
-
 _AMOUNT = lazy_compile(r"[-+$€£¥]{0,2}[\d.,]+(?: ?[^\W\d_]{2,}){0,2}\.?")  # 7 dozen, 31切れ
 _LETTERS = lazy_compile(r"[A-J]{2,10}")
+_NO_SOLUTION = lazy_compile(
+    r"(?:there (?:is|are) |(?:the|this) (?:equation|inequality|system(?: of equations)?|problem) has )?"
+    r"no (?:(?:such )?solutions?)(?: exists?)?|(?:the )?empty set|\\emptyset|\\\{\s*\\\}|\{\s*\}",
+    re.IGNORECASE,
+)
+_NOT_EXISTING = lazy_compile(
+    r"D\.?N\.?E\.?|(?:(?:the )?limit |it )?(?:does not|doesn't|do not|don't) exist", re.IGNORECASE
+)
 
 
 class Rule(NamedTuple):
@@ -117,7 +123,9 @@ def letters(gold: Gold, text: str, source: str, rules: Rules) -> bool:
 
 
 def absent(gold: Gold, text: str, source: str, rules: Rules) -> bool:
-    return both_absent(normal(gold.text), normal(text))
+    """Whether both say that there is no solution, or both that something does not exist."""
+    texts = [normal(side).strip(" .") for side in (gold.text, text)]
+    return any(all(map(pattern.fullmatch, texts)) for pattern in (_NO_SOLUTION, _NOT_EXISTING))
 
 
 def structure(gold: Gold, text: str, source: str, rules: Rules) -> bool:

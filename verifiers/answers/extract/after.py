@@ -121,8 +121,10 @@ class Corrections(NamedTuple):
 def corrections(text: str, end: int, answers: tuple[str, ...]) -> Corrections:
     """What the text after ``end`` says about the ``answers`` before it."""
     near = text[end : end + _NEAR].lower()
-    if any(map(near.__contains__, _HINTS_OF_REJECTION)) and _is_rejected(text, end, answers):
-        return Corrections([], True)
+    if any(map(near.__contains__, _HINTS_OF_REJECTION)) and _REJECTED.match(text, end):
+        start = max(0, end - len(answers[-1]) - 60)
+        if not _STATEMENT.search(text[start : max(start, text.rfind(answers[-1], start, end))]):
+            return Corrections([], True)
     further = _alternative(text, end, answers) if "or" in near or "and" in near or "but" in near else []
     rest = text[end:]
     if _is_taken_back_abroad(rest, answers):
@@ -137,11 +139,6 @@ def corrections(text: str, end: int, answers: tuple[str, ...]) -> Corrections:
     return Corrections(
         [value for value in further if value], rejected or (not further and _is_taken_back(rest, answers))
     )
-
-
-def _is_rejected(text: str, end: int, answers: tuple[str, ...]) -> bool:
-    """Whether the words right behind an answer say that it is wrong."""
-    return _REJECTED.match(text, end) is not None and not _STATEMENT.search(_before(text, end, answers[-1]))
 
 
 def _corrected(rest: str, words: list[re.Match[str]], answers: tuple[str, ...]) -> list[str]:
@@ -190,12 +187,6 @@ def _is_taken_back(text: str, answers: tuple[str, ...]) -> bool:
         return False
     rest = text[taken_back.end() :]
     return answers[-1] not in rest and not _CONFIRMED.search(rest)
-
-
-def _before(text: str, end: int, answer: str) -> str:
-    """The text before an answer that ends at ``end``."""
-    start = max(0, end - len(answer) - 60)
-    return text[start : max(start, text.rfind(answer, start, end))]
 
 
 def _value(text: str, start: int, answers: tuple[str, ...]) -> str:

@@ -137,12 +137,8 @@ def is_answer(later: str, answers: tuple[str, ...]) -> bool:
             return True
     try:
         if _RELATION.search(later):
-            return read_number(normal(later)) is not None or _names_value(later)
+            named = parse(later) if read_number(normal(later)) is None else None
+            return named is None or (named.variable is not None and is_number(named.right_side))
         return _TEXT.fullmatch(later) is not None or not isinstance(parse(later).content, Words)
     except OverLimitError:
         return True
-
-
-def _names_value(text: str) -> bool:
-    answer = parse(text)
-    return answer.variable is not None and is_number(answer.right_side)

@@ -38,8 +38,6 @@ _FUNCTIONS = {
     "infinity", "choose",
 }  # fmt: skip
 _BINOMIAL = lazy_compile(r"\\(?:binom|dbinom|tbinom|choose|genfrac)|\bbinom")
-
-
 _INDEXED = lazy_compile(r"(?<![A-Za-z\\_])(?<!_\{)([A-DF-HJ-Za-df-hj-z])(\d{1,3})(?![\d.])(?<!x10)")
 _SYMBOL_BELOW = lazy_compile(r"_\s*\{?\s*\\(odot|oplus|infty|parallel|perp|max|min)(?![a-z])\s*\}?")
 _DECORATED = lazy_compile(

@@ -76,18 +76,13 @@ def _compare(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
         return same_number(one, other, rules)
     if type(one) is type(other) and same_text(gold.text, answer.text):
         return Verdict(True, "the same text")
-    if gold.variable and answer.variable and not _may_share_name(gold, answer):
+    if gold.variable and answer.variable and _names(gold.variable).isdisjoint(_names(answer.variable)):
         return _different_names(gold, answer, rules)
     if isinstance(one, Number) and isinstance(other, Number):
         return same_number(one, other, rules)
     if gold.variable and answer.variable and squeezed(gold.variable) != squeezed(answer.variable):  # y', \frac{dy}{dx}
         gold, answer = (ParsedAnswer(side.right_side, side.content) for side in (gold, answer))
     return _other_kinds(gold, answer, rules)
-
-
-def _may_share_name(one: ParsedAnswer, other: ParsedAnswer) -> bool:
-    """Whether two values may have the same name."""
-    return not _names(one.variable or "").isdisjoint(_names(other.variable or ""))
 
 
 def _names(variable: str) -> set[str]:

@@ -66,16 +66,10 @@ def approximate(content: Content) -> Fraction | None:
     return value.approximate() if isinstance(value, Quotient) and value.is_constant() else None
 
 
-def quotient(text: str) -> Quotient | None:
-    """A formula that is no equation; ``None`` if it cannot be read here."""
-    value = _read(text)
-    return value if isinstance(value, Quotient) else None
-
-
 def linear(text: str, name: str) -> tuple[Quotient, Quotient] | None:
     """``a`` and ``b`` of a formula ``a + b name``; ``None`` if it is not linear, or cannot be read here."""
-    value = quotient(text)
-    return value.linear(name) if value else None
+    value = _read(text)
+    return value.linear(name) if isinstance(value, Quotient) else None
 
 
 def constant_terms(value: Quotient) -> Mapping[Term, Fraction] | None:

@@ -17,7 +17,6 @@ from .grammar import GREEK
 from .normal import normal, unwrapped
 from .parsed import Content, Formula, Group, ParsedAnswer, Words
 from .prose import read_prose, read_words
-from .ratios import read_ratio
 from .real_sets import REALS, group, inequality, real_set, without
 
 MAX_LENGTH = 1500
@@ -26,6 +25,7 @@ MAX_SIGNS = 4  # plus-minus signs in one item; each doubles the number of values
 
 # What may stand left of "= 5".
 _PART = r"(?:[A-Za-z]{1,3}(?:_\{?\\?\w{1,9}\}?)?|\|[A-Za-z]{1,2}\|)"  # of a ratio V_1:V_2
+_PART_OF_RATIO = lazy_compile(r"[^A-Za-z]*(?:\\[a-z]+[^A-Za-z]*)*|[A-Za-z]")
 _FRACTION = r"\\frac\{\d{1,4}\}\{\d{1,4}\}"
 _INDEX = r"(?:_(?:\\?\w{1,9}|\{[^{}=<>^]{1,20}\}))"
 _NAME = "|".join(
@@ -107,6 +107,7 @@ _COMMAND = lazy_compile(r"\\[A-Za-z]+|(?<![A-Za-z])(?:sqrt|sin|cos|tan|log|ln|pi
 _CELL = lazy_compile(r"-?\d+(?:\.\d+)?")
 _WORD = lazy_compile(r"(?<![A-Za-z\\])[a-z]{4,} [a-z]\Z")  # 2 oder x
 _GREEK = lazy_compile(rf"\\(?:{GREEK}|Gamma)(?![A-Za-z])")
+_MATHEMATICAL = lazy_compile(r"[^\d\\]*[\d\\]|(?:-?[A-Za-z]|\([A-Za-z]\))\Z")
 _PLACES = lazy_compile(r"\.(\d+)")
 _VARIABLE = lazy_compile(r"[A-Za-df-hj-z]")  # e and i are numbers
 
@@ -297,7 +298,23 @@ def _other_content(text: str, depth: int) -> Content:
 
 
 def _ratio(text: str, depth: int) -> Content | None:
-    return read_ratio(text, lambda part: _parse(part, depth - 1))
+    """A ratio as its value: of two parts their quotient, of more each part divided by the last one."""
+    parts = split(text, ":")
+    if len(parts) < 2 or not all(part and _PART_OF_RATIO.fullmatch(part) for part in parts):
+        return None
+    *rest, last = [_parse(part, depth - 1) for part in parts]
+    quotients = [quotient for part in rest if (quotient := _quotient(part, last))]
+    if len(quotients) < len(rest):
+        return None
+    return quotients[0].content if len(rest) == 1 else Group("ratio", tuple(quotients))
+
+
+def _quotient(part: ParsedAnswer, last: ParsedAnswer) -> ParsedAnswer | None:
+    if isinstance(part.content, Number) and isinstance(last.content, Number):
+        quotient = part.content.value / last.content.value if last.content.value else None
+        return None if quotient is None else ParsedAnswer(f"{part.text}/{last.text}", Number(quotient))
+    text = rf"\frac{{{part.text}}}{{{last.text}}}"
+    return ParsedAnswer(text, Formula(text))
 
 
 def _matrix(text: str, depth: int) -> Group | None:
@@ -409,14 +426,10 @@ def _such_that(inner: str, depth: int) -> Group | None:
 def _listed(text: str, depth: int) -> Group | None:
     r"""A list without brackets, or the two values of ``\pm``, as a set."""
     parts = items(text)
-    is_list = len(parts) > 1 and all(_is_mathematical(part) for part in parts)
+    is_list = len(parts) > 1 and all(_MATHEMATICAL.match(part) for part in parts)
     if is_list or (len(parts) == 1 and _PLUS_MINUS.search(text)):
         return Group("set", tuple(_expanded(parts, depth)))
     return None
-
-
-def _is_mathematical(part: str) -> bool:
-    return re.search(r"[\d\\]", part) is not None or re.fullmatch(r"-?[A-Za-z]|\([A-Za-z]\)", part) is not None
 
 
 def _expanded(parts: list[str], depth: int) -> Iterator[ParsedAnswer]:

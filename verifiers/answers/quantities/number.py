@@ -159,8 +159,8 @@ def _signs(text: str) -> tuple[int, str, int]:
             sign, at = (1 if match.group() == "+" else -1), match.end()
         at = _skip_spaces(text, at)
         if (match := _CURRENCY.match(text, at)) and not currency:
-            currency = _unit_name(match[1] or match[2])
-            at = match.end()
+            name, at = match[1] or match[2], match.end()
+            currency = LETTERS.get(name) or NAMES.get(name) or NAMES.get(name.rstrip(".").lower(), name)
     return sign, currency, _skip_spaces(text, at)
 
 
@@ -170,10 +170,6 @@ def _multiplied(value: Fraction, text: str, at: int, is_money: bool) -> tuple[Fr
         return value + Fraction(1, _PARTS[match[1]]), match.end()
     match = _MAGNITUDE.match(text, at) or (_MAGNITUDE_OF_MONEY if is_money else _MAGNITUDE_OF_CURRENCY).match(text, at)
     return (value * 10 ** _MAGNITUDES[match[1].lower()], match.end()) if match else (value, at)
-
-
-def _unit_name(text: str) -> str:
-    return LETTERS.get(text) or NAMES.get(text) or NAMES.get(text.rstrip(".").lower(), text)
 
 
 def _read_value(text: str, at: int) -> tuple[Fraction, Fraction | None, int] | None:

@@ -5,10 +5,6 @@ These are looked at only where the ordinary comparison has not said that an answ
 
 from __future__ import annotations
 
-import re
-
-from grpo_env.lazy_regex import lazy_compile
-
 from ..algebra import UnreadableError
 from ..compare import compare
 from ..normal import normal
@@ -17,15 +13,6 @@ from ..verdict import Rules
 from .constant_families import same_constant_family
 from .equation_lists import same_equations
 from .integer_families import same_family
-
-_NO_SOLUTION = lazy_compile(
-    r"(?:there (?:is|are) |(?:the|this) (?:equation|inequality|system(?: of equations)?|problem) has )?"
-    r"no (?:(?:such )?solutions?)(?: exists?)?|(?:the )?empty set|\\emptyset|\\\{\s*\\\}|\{\s*\}",
-    re.IGNORECASE,
-)
-_NOT_EXISTING = lazy_compile(
-    r"D\.?N\.?E\.?|(?:(?:the )?limit |it )?(?:does not|doesn't|do not|don't) exist", re.IGNORECASE
-)
 
 
 def same_structure(gold: str, answer: str, rules: Rules) -> bool:
@@ -36,12 +23,6 @@ def same_structure(gold: str, answer: str, rules: Rules) -> bool:
         or same_constant_family(gold, text, rules.time)
         or same_equations(gold, text, lambda one, other: _equal(one, other, rules))
     )
-
-
-def both_absent(gold: str, answer: str) -> bool:
-    """Whether both say that there is no solution, or both that something does not exist."""
-    texts = gold.strip(" ."), answer.strip(" .")
-    return any(all(map(pattern.fullmatch, texts)) for pattern in (_NO_SOLUTION, _NOT_EXISTING))
 
 
 def _equal(one: str, other: str, rules: Rules) -> bool:
