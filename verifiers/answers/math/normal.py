@@ -266,7 +266,7 @@ def normal(text: str) -> str:
     text = unwrapped(_ascii(text)).replace("+/-", r"\pm ")
     if text.isalnum() and text.isascii():
         return text
-    if _ABOUT.match(text):
+    if text.startswith("~") and _ABOUT.match(text):
         text = rf"\sim {text[1:]}"
     if "\\(" in text and "$" not in text:
         text = _INLINE.sub(r"\1", text)
