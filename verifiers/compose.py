@@ -14,7 +14,7 @@ from grpo_env.core import Case, Completion, Example, Group, Score, StepScore, is
 from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
-from .composite import Composite, Part, Unweighted, check_bounds, composite_score, unscored_composite
+from .parts_and_gates import Composite, Part, Unweighted, check_bounds, composite_score, unscored_composite
 
 WHOLE_TEXT = "the whole text"
 NO_PART = "no part is for this row (when); add one that is, or leave such rows out with dataset.filter"

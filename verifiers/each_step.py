@@ -12,7 +12,7 @@ from grpo_env.errors import UsageError
 from grpo_env.plural import counted
 from grpo_env.registry import verifier
 
-from .composite import Unweighted, composite_score, unscored_composite
+from .parts_and_gates import Unweighted, composite_score, unscored_composite
 from .steps import MAX_STEPS, Segmented
 
 MAX_CHARACTERS = 5_000_000  # that the part reads of a completion, with the context of each step

@@ -16,7 +16,7 @@ from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
 from .blocks import passage
-from .composite import Unweighted, composite_score, unscored_composite
+from .parts_and_gates import Unweighted, composite_score, unscored_composite
 from .words import words
 
 UNKNOWN = "the number of tokens is unknown: files need a column num_tokens"

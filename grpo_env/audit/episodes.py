@@ -32,7 +32,7 @@ from .kept_files import can_be_kept, kept
 from .scoreboard import Audit, Outcome, tried
 
 if TYPE_CHECKING:
-    from grpo_env.verifiers.composite import Composite
+    from grpo_env.verifiers.parts_and_gates import Composite
 
 FAMILIES = ("gold path", "lazy", "two tools", "arguments", "tampering")
 WRONG = "I do not know."

@@ -57,7 +57,7 @@ def metric_judges_turns(task: Task) -> bool:
 
 def reads_turns(verifier: Verifier) -> bool:
     """Whether a verifier, or one that it is composed of, reads the turns of an episode or its states."""
-    from grpo_env.verifiers.composite import Composite, looks_at_turns
+    from grpo_env.verifiers.parts_and_gates import Composite, looks_at_turns
 
     inner = list(verifier.walk())
     if any(part.on != "last" for composite in inner if isinstance(composite, Composite) for part in composite.parts):

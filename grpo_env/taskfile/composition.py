@@ -13,7 +13,7 @@ from .row_options import RowOptions
 from .task import Task
 
 if TYPE_CHECKING:
-    from grpo_env.verifiers.composite import Part
+    from grpo_env.verifiers.parts_and_gates import Part
     from grpo_env.verifiers.schedule import Schedule
 
 Supervision = Literal["outcome", "process", "both"]

@@ -27,7 +27,7 @@ from .validation import build_verifier, validate
 from .yaml_file import read_yaml
 
 if TYPE_CHECKING:
-    from grpo_env.verifiers.composite import Composite, Part
+    from grpo_env.verifiers.parts_and_gates import Composite, Part
     from grpo_env.verifiers.segments import Segmenter
     from grpo_env.verifiers.steps import StepEnd
 
@@ -464,7 +464,7 @@ class _File(NamedTuple):
 
 def _parts(specs: Mapping[str, VerifierSpec], file: _File, at: list[str]) -> tuple[Any, ...]:
     # Imported late: verifiers are loaded by name, so that importing a task stays light.
-    from grpo_env.verifiers.composite import Part
+    from grpo_env.verifiers.parts_and_gates import Part
     from grpo_env.verifiers.schedule import Cosine, Linear
 
     def number(spec: float | ScheduleSpec | str) -> Any:

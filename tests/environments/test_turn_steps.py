@@ -9,7 +9,7 @@ import pytest
 from grpo_env.core import Completion, EnvironmentRecord, Example, Score, StepScore, Turn, Verifier, score_one
 from grpo_env.environments.turn_steps import turns_of_steps
 from grpo_env.verifiers.compose import WeightedSum
-from grpo_env.verifiers.composite import Part
+from grpo_env.verifiers.parts_and_gates import Part
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from grpo_env.core import (
 )
 from grpo_env.errors import UsageError
 from grpo_env.verifiers.compose import AllOf, AnyOf, Appeal, Clip, FirstOf, WeightedSum
-from grpo_env.verifiers.composite import Part
+from grpo_env.verifiers.parts_and_gates import Part
 from grpo_env.verifiers.schedule import Cosine, Linear, number_at
 
 EXAMPLE = Example("x")

@@ -25,8 +25,8 @@ from grpo_env.errors import UsageError
 from grpo_env.taskfile.composition import check_composition
 from grpo_env.taskfile.task import make_task, make_verifier
 from grpo_env.verifiers.compose import WeightedSum
-from grpo_env.verifiers.composite import Part
 from grpo_env.verifiers.each_step import MAX_CHARACTERS, EachStep
+from grpo_env.verifiers.parts_and_gates import Part
 from grpo_env.verifiers.steps import MAX_STEPS
 
 EXAMPLE = Example("x", (Message("user", "?"),))

@@ -25,7 +25,7 @@ from grpo_env.core import (
 )
 from grpo_env.taskfile.task import make_verifier
 from grpo_env.verifiers.compose import AllOf, AnyOf, Clip, WeightedSum
-from grpo_env.verifiers.composite import Part
+from grpo_env.verifiers.parts_and_gates import Part
 from grpo_env.verifiers.schedule import Linear
 
 

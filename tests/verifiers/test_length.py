@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from grpo_env.core import Completion, Example, Group, Verifier, score_groups
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import make_verifier
-from grpo_env.verifiers.composite import Part
 from grpo_env.verifiers.length import CosineLength, LengthRank, Overlong, TargetLength
+from grpo_env.verifiers.parts_and_gates import Part
 
 from .tables import check_all, read
 

@@ -17,7 +17,7 @@ from grpo_env.errors import UsageError
 from grpo_env.registry import find
 from grpo_env.verifiers import math_verify as own
 from grpo_env.verifiers.compose import FirstOf
-from grpo_env.verifiers.composite import Part
+from grpo_env.verifiers.parts_and_gates import Part
 
 LATEX = math_verify.LatexExtractionConfig(
     normalization_config=NormalizationConfig(units=True), boxed_match_priority=0, try_extract_without_anchor=False

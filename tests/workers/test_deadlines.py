@@ -17,8 +17,8 @@ import pytest
 
 from grpo_env.core import BatchVerifier, Completion, Example, Group, GroupVerifier, Score, Verifier, score_groups
 from grpo_env.verifiers.compose import AnyOf, FirstOf, WeightedSum
-from grpo_env.verifiers.composite import Part
 from grpo_env.verifiers.each_step import EachStep
+from grpo_env.verifiers.parts_and_gates import Part
 from grpo_env.workers import scoring_process
 from grpo_env.workers.killable_worker import ProgramWorker, ReplaceableWorker, Worker
 from grpo_env.workers.scoring_process import score_in_process
