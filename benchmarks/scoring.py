@@ -92,11 +92,11 @@ class Memory:
                     continue
 
 
-def measure(task: str, file: Path, out: Path, workers: int, options: Options) -> None:
+def measure(task: str, file: Path, out: Path, options: Options) -> None:
     """Score a file and print time and memory."""
     start, cpu_start = time.perf_counter(), time.process_time()
     with Memory() as memory:
-        summary = score_files(load_task(task), [file], out, options, workers=workers, console=Console(stderr=True))
+        summary = score_files(load_task(task), [file], out, options, console=Console(stderr=True))
     wall, parent_seconds = time.perf_counter() - start, time.process_time() - cpu_start
     report(summary, wall, parent_seconds, memory, file.stat().st_size, out.stat().st_size)
 
@@ -195,9 +195,9 @@ def main() -> None:
         if options.kills:
             kill_and_resume(task, folder / "rows.jsonl", folder, options.workers, options.kills, options.seed)
         else:
-            output = Options(text=not options.no_text, advantages=options.advantages)
+            output = Options(text=not options.no_text, advantages=options.advantages, workers=options.workers)
             out = folder / ("scores.parquet" if options.parquet else "scores.jsonl")
-            measure(task, folder / "rows.jsonl", out, options.workers, output)
+            measure(task, folder / "rows.jsonl", out, output)
 
 
 if __name__ == "__main__":

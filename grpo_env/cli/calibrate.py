@@ -85,7 +85,7 @@ def calibrate(
         check_free(out, overwrite=None)
     fields = Fields(tuple(completion or ()), answer, id, tuple(label or ()), group)
     with TemporaryDirectory() as folder:
-        scores = _scores(loaded, paths, Options(fields, split=split), workers, Path(folder))
+        scores = _scores(loaded, paths, Options(fields, split=split, workers=workers), Path(folder))
         if out is None:
             rows, unscored = labeled_rows(scores, second)
             if all(row["label"] is None for row in rows):
@@ -108,7 +108,7 @@ def _only(paths: list[Path], is_kind: Callable[[Path], bool]) -> Path | None:
     return paths[0] if len(paths) == 1 and paths[0].is_file() and is_kind(paths[0]) else None
 
 
-def _scores(task: Task, paths: list[Path], options: Options, workers: int, folder: Path) -> Path:
+def _scores(task: Task, paths: list[Path], options: Options, folder: Path) -> Path:
     """The only path, if it is a file of scores; otherwise the scores of the completions, in a file in ``folder``."""
     from grpo_env.results.rows import is_scores_file
     from grpo_env.scoring import score_files
@@ -119,7 +119,7 @@ def _scores(task: Task, paths: list[Path], options: Options, workers: int, folde
         return given
     silent = Console(stderr=True, quiet=True)  # its messages name files in the temporary folder
     scores = folder / "scores.jsonl"
-    summary = score_files(task, paths, scores, options, workers=workers, console=silent)
+    summary = score_files(task, paths, scores, options, console=silent)
     if summary.bad_rows and not summary.completions:
         files = ", ".join(map(str, paths))
         raise UsageError(f"{files}: no row could be scored; grpo_env score with the same options says why")

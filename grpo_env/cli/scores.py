@@ -82,22 +82,13 @@ def score(
         raise UsageError(_without_a_task(Path(task)))
     paths, overrides = split_files(files or [])
     fields = Fields(tuple(completion or ()), answer, id, tuple(label or ()), group, prompt)
-    options = Options(fields, not no_text, advantages, split, join)
+    options = Options(fields, not no_text, advantages, split, join, workers, restart, overwrite)
     loaded = loaded_task(task, overrides)
     if advantages and (other := _other_advantages(loaded)):
         text = f"note: --advantages divides by the sample standard deviation; train's advantage.{other} is not used"
         console.print(text, markup=False, soft_wrap=True, style="yellow")
     with ending_by_sigterm():
-        summary = score_files(
-            loaded,
-            paths,
-            out,
-            options,
-            workers=workers,
-            restart=restart,
-            overwrite=overwrite,
-            console=console,
-        )
+        summary = score_files(loaded, paths, out, options, console=console)
     if out is not None and summary.completions:
         say(f"Wrote {out}. Next: grpo_env view show {out}")
     torn = summary.returning_groups and (advantages or loaded.scores_groups)  # then values are wrong

@@ -83,7 +83,7 @@ def _walk(row: ScoreRow, parts: Any, prefix: str) -> Iterator[tuple[str, PartSco
     for name, fields in parts.items():
         if fields is None:  # in Parquet every row has the columns of all parts
             continue
-        if not isinstance(fields, dict) or not {"value", "status"} <= fields.keys():
+        if not isinstance(fields, dict) or fields.keys().isdisjoint(("value", "status")):
             raise UsageError(f"{location(row)}: part {prefix + name!r} was not written by grpo_env score")
         score = _part_score(row, fields)
         nested = list(_walk(row, fields.get("parts") or {}, f"{prefix}{name}."))
@@ -105,11 +105,13 @@ def _of_parts(nested: Sequence[tuple[str, PartScore]], name: str) -> str:
 
 
 def _part_score(row: ScoreRow, fields: Mapping[str, Any]) -> PartScore:
+    """A part whose row leaves out the status ``scored``, and a process weight that is the weight."""
+    weight, process = fields.get("weight") or 0.0, fields.get("process")
     return PartScore(
-        _number(row, fields["value"]),
-        fields["status"],
-        fields.get("weight") or 0.0,
-        fields.get("process") or 0.0,
+        _number(row, fields.get("value")),
+        fields.get("status") or "scored",
+        weight,
+        weight if process is None else process,
         fields.get("answer"),
         fields.get("gold"),
         fields.get("kind"),

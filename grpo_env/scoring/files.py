@@ -55,25 +55,25 @@ class Options:
     """The split of the task's dataset with the questions of completions that come without theirs."""
     join: By | None = None
     """How rows find their examples: by id, by prompt, or by order; none: as their format does, if it does."""
+    workers: int = 1
+    """The number of processes; 0: one for each core."""
+    restart: bool = False
+    """Discard the work of an interrupted run instead of continuing it."""
+    overwrite: bool = False
+    """Replace the output and its file of rejects once the new ones are complete."""
+
+    def of_rows(self) -> dict[str, Any]:
+        """The options that rows depend on."""
+        return {key: value for key, value in asdict(self).items() if key not in ("workers", "restart", "overwrite")}
 
 
 def score_files(
-    task: Task,
-    files: Sequence[Path],
-    out: Path | None = None,
-    options: Options | None = None,
-    *,
-    workers: int = 1,
-    restart: bool = False,
-    overwrite: bool = False,
-    console: Console,
+    task: Task, files: Sequence[Path], out: Path | None = None, options: Options | None = None, *, console: Console
 ) -> ScoreSummary:
     """Score ``files`` (``-`` is standard input) into ``out``, ``.jsonl`` or ``.parquet``; ``None``: standard output.
 
-    An interrupted run leaves its work next to ``out``, and the same call continues it; ``restart`` discards it.
-    ``overwrite`` replaces ``out`` and its file of rejects once the new ones are complete. ``workers`` is the number of
-    processes, 0 one for each core. ``console`` gets the formats of the files, progress, problems and the summary.
-    Raises ``UsageError``, ``RunError``.
+    An interrupted run leaves its work next to ``out``, and the same call continues it. ``console`` gets the formats of
+    the files, progress, problems and the summary. Raises ``UsageError``, ``RunError``.
     """
     options = options or Options()
     if out is not None and out.suffix not in (".jsonl", ".parquet"):
@@ -87,10 +87,10 @@ def score_files(
     readers = tuple(file.reader(examples, options.text) for file in inputs)
     job = Job(task, tuple(file.name for file in inputs), readers, options.text, options.advantages)
     identity = _identity(task, inputs, options, examples) if all(file.seekable for file in inputs) else None
-    with _output(out, identity, files, restart=restart, overwrite=overwrite) as output:
+    with _output(out, identity, files, options) as output:
         start, completions_before = time.perf_counter(), output.summary.completions
         with _resume_messages(output, console):
-            _score_rest(job, inputs, output, workers, console)
+            _score_rest(job, inputs, output, options.workers or usable_cores(), console)
         rejects_file = output.finish(partial(write_parquet, task) if out and out.suffix == ".parquet" else None)
     seconds = time.perf_counter() - start
     print_summary(output.summary, task, console, seconds=seconds, completions_before=completions_before)
@@ -104,11 +104,11 @@ def score_files(
 
 
 def _output(
-    out: Path | None, identity: Mapping[str, Any] | None, inputs: Sequence[Path], *, restart: bool, overwrite: bool
+    out: Path | None, identity: Mapping[str, Any] | None, inputs: Sequence[Path], options: Options
 ) -> StreamOutput | ResumableOutput:
     if out is None:
         return StreamOutput()
-    return ResumableOutput(out, identity, inputs=inputs, restart=restart, overwrite=overwrite)
+    return ResumableOutput(out, identity, inputs=inputs, restart=options.restart, overwrite=options.overwrite)
 
 
 @contextmanager
@@ -162,7 +162,7 @@ def _score_rest(
     )
     size_before = sum(chunk.size for chunk in islice(chunks, output.chunks))
     size = _total_size(inputs) if console.is_terminal else None
-    results = map_on_workers(job, chunks, workers or usable_cores(), partial(isolate_failures, job))
+    results = map_on_workers(job, chunks, workers, partial(isolate_failures, job))
     problems, returning = Problems(inputs, console), ReturningGroups(inputs, console)
     # Closed at once if writing fails: the processes wait for more work as long as it is open.
     with progress(None if size is None else size - size_before, console) as advance, closing(results):
@@ -188,7 +188,7 @@ def _identity(task: Task, inputs: Sequence[InputFile], options: Options, example
         "grpo_env": __version__,
         "task": task.resolved(),
         "code": {_name(cls): _code_hash(cls) for cls in task.verifier_classes},
-        "options": asdict(options),
+        "options": options.of_rows(),
         "examples": examples_hash(examples),
         "inputs": {file.name: file.identity() for file in inputs},
     }

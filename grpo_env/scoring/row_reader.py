@@ -177,10 +177,11 @@ class RowReader:
         self, row: Mapping[str, Any], raw: list[Any]
     ) -> tuple[tuple[Completion, ...], tuple[str | None, ...]]:
         columns = [per_completion(row, name, len(raw)) for name in ("reasoning_content", "finish_reason", "num_tokens")]
-        tools, reward = self._tools(row), environment_reward_of(row, self.task)
+        records = map(Recorded, *columns, token_ids_of(row, len(raw)))
+        of_episodes = () if all(isinstance(text, str) for text in raw) else self._of_episodes(row)
         pairs = [
-            read_completion(self.task, completion, Recorded(*recorded), tools, reward)
-            for completion, *recorded in zip(raw, *columns, token_ids_of(row, len(raw)), strict=True)
+            read_completion(self.task, completion, recorded, *of_episodes)
+            for completion, recorded in zip(raw, records, strict=True)
         ]
         completions, reasonings = zip(*pairs, strict=True)
         if len(completions) == 1 and "turns" in row and not completions[0].turns:
@@ -189,6 +190,9 @@ class RowReader:
             finish = "turns" if out_of_turns else completions[0].finish
             completions = (replace(completions[0], finish=finish, turns=turns, environment=record),)
         return completions, reasonings
+
+    def _of_episodes(self, row: Mapping[str, Any]) -> tuple[Tools | None, float | None]:
+        return self._tools(row), environment_reward_of(row, self.task)
 
     def _tools(self, row: Mapping[str, Any]) -> Tools | None:
         return read_tools(row.get("tools")) or self.tools

@@ -31,15 +31,15 @@ def score_row(
     file: str | None = None,
     advantage: Advantage | None = None,
 ) -> dict[str, Any]:
-    """The score row of a row's ``index``-th completion.
+    """The score row of a row's ``index``-th completion, without keys that would be null, but for ``total``.
 
     Without ``text`` it has no prompt and text. ``file`` names the input if there are several.
     """
-    score, completion = result.scores[index], result.row.completions[index]
+    score, source, completion = result.scores[index], result.row, result.row.completions[index]
     row: dict[str, Any] = {
-        "id": result.id,
-        "line": result.line,
-        "completion": result.row.first + index,
+        "id": source.id,
+        "line": source.line,
+        "completion": source.first + index,
         "group": result.group,
         "task": task.name,
         "metric": task.metric,
@@ -47,64 +47,75 @@ def score_row(
     if file is not None:
         row |= {"file": file, "group": f"{file}:{result.group}"}
     if text:
-        row["prompt"] = prompt_read(result.row.example, completion) or None
-        if row["prompt"] and result.row.prompt_recorded is not None:
-            row[PROMPT_RECORDED] = result.row.prompt_recorded
+        if prompt := prompt_read(source.example, completion):
+            row["prompt"] = prompt
+            if source.prompt_recorded is not None:
+                row[PROMPT_RECORDED] = source.prompt_recorded
         row["text"] = completion.text
-        if result.row.reasonings[index] is not None:
-            row["reasoning_content"] = result.row.reasonings[index]
-    row |= {
-        "finish_reason": completion.finish,
-        **score_fields(score),
-    }
+        if source.reasonings[index] is not None:
+            row["reasoning_content"] = source.reasonings[index]
+        if source.tools:
+            row["tools"] = list(source.tools)
+    if completion.finish != "unknown":
+        row["finish_reason"] = completion.finish
     if completion.num_tokens is not None:
         row["num_tokens"] = completion.num_tokens
     if completion.turns:
-        row["turns"] = [turn.to_dict() for turn in completion.turns]
+        row["turns"] = [_without_nulls(turn.to_dict()) for turn in completion.turns]
     if completion.environment is not None:
-        row["environment"] = completion.environment._asdict()
-    if text and result.row.tools:
-        row["tools"] = list(result.row.tools)
-    if result.labels[index] is not None:
-        row["label"] = result.labels[index]
-    if advantage is not None:
+        row["environment"] = _without_nulls(completion.environment._asdict())
+    row |= score_fields(score)
+    if source.labels[index] is not None:
+        row["label"] = source.labels[index]
+    if advantage is not None and advantage.outcome is not None:
         row |= {"advantage": advantage.outcome, "step_advantages": advantage.steps}
     return row
 
 
 def score_fields(score: Score) -> dict[str, Any]:
     """The total of a completion as a score row has it, with its parts and steps."""
-    return {
-        "total": score.value,
-        "status": score.status,
-        **_said(score),
-        "parts": {part.name: part_fields(part) for part in score.parts},
-        "seconds": round(score.seconds, 6),
-    }
+    row = {"total": score.value, "status": score.status}
+    _say(score, row)
+    row["parts"] = {part.name: part_fields(part) for part in score.parts}
+    row["seconds"] = round(score.seconds, 6)
+    return row
 
 
 def part_fields(score: Score) -> dict[str, Any]:
-    """A part as a score row has it, with its nested parts."""
-    part: dict[str, Any] = {"value": score.value, "weight": score.weight, "process": score.process}
-    part |= {"status": score.status, **_said(score)}
-    for name in ("answer", "gold", "kind"):
-        if (text := getattr(score, name)) is not None:
-            part[name] = text
+    """A part as a score row has it, with its nested parts. ``results.part_scores`` knows what is left out."""
+    part: dict[str, Any] = {}
+    if score.value is not None:
+        part["value"] = score.value
+    if score.weight or part:  # a part that a row leaves out has neither
+        part["weight"] = score.weight
+    if score.process != score.weight:
+        part["process"] = score.process
+    if score.status != "scored":
+        part["status"] = score.status
+    _say(score, part)
+    if score.answer is not None:
+        part["answer"] = score.answer
+    if score.gold is not None:
+        part["gold"] = score.gold
+    if score.kind is not None:
+        part["kind"] = score.kind
     if score.parts:
         part["parts"] = {inner.name: part_fields(inner) for inner in score.parts}
     return part
 
 
-def _said(score: Score) -> dict[str, Any]:
-    """What a score says besides its value, as far as there is any."""
-    said: dict[str, Any] = {}
+def _say(score: Score, row: dict[str, Any]) -> None:
+    """Add what a score says besides its value, as far as there is any."""
     if score.explanation:
-        said["explanation"] = score.explanation
+        row["explanation"] = score.explanation
     if score.rule:
-        said["rule"] = score.rule
+        row["rule"] = score.rule
     if score.steps:
-        said["steps"] = [vars(step) for step in score.steps]
-    return said
+        row["steps"] = [vars(step) for step in score.steps]
+
+
+def _without_nulls(record: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in record.items() if value is not None}
 
 
 JSON_COLUMNS = ("turns", "environment", "tools")

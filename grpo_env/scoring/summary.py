@@ -53,21 +53,24 @@ class ScoreSummary:
         self.bad_rows += bool(result.problem)
         for number, (score, label) in enumerate(zip(result.scores, result.labels, strict=False)):
             self.completions += 1
+            judged = score
             for part in score.walk():
+                if part.name == metric:
+                    judged = part
                 self.statuses[part.name][part.status] += 1
                 if part.value is None and not part.parts and not is_left_out(part):
                     self.first_reasons.setdefault(part.name, f"{part.status}: {part.explanation}")
                 if part.value is not None:
                     self.sums[part.name] += part.value  # type: ignore[assignment]
                     self.scored[part.name] += 1
-            judged = score.part(metric)
             value, kind = judged.value, judged.kind
             if number == 0 and kind is not None:
                 self.kinds[kind] += 1
                 self.first_of_kind.setdefault(kind, f"{judged.gold!r:.60} (line {result.line:,})")
-            why = f"[{judged.status}] {judged.explanation}"
-            if value == 0 and (why in self.zero_reasons or len(self.zero_reasons) < 2):
-                self.zero_reasons[why] += 1
+            if value == 0:
+                why = f"[{judged.status}] {judged.explanation}"
+                if why in self.zero_reasons or len(self.zero_reasons) < 2:
+                    self.zero_reasons[why] += 1
             if label is not None and value is not None:
                 self.labeled += 1
                 if (value >= 1) != label:

@@ -9,15 +9,17 @@ import json
 import math
 import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, UndefinedError, meta
+from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, UndefinedError, meta, nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from grpo_env.core import Format
 from grpo_env.errors import UsageError, nearest
+
+MAX_REMEMBERED = 4096  # characters of columns whose text of a template is remembered
 
 _wrote = threading.local()  # null: whether the text of this thread's template has a value that is none
 
@@ -96,27 +98,54 @@ _environment = _Environment()
 
 
 class _Compiled(NamedTuple):
-    """A template, its columns, the one that is all of it (``{{ question }}``), and whether it uses no row."""
+    """A template, its columns, and the one that is all of it (``{{ question }}``).
+
+    ``reads`` are these and those of ``row['name']``, by which its text is known; ``None``: it uses ``row`` as a whole.
+    """
 
     template: Template
     columns: frozenset[str]
     column: str | None
-    is_constant: bool
+    reads: tuple[str, ...] | None
 
 
 @lru_cache(maxsize=1024)
 def _compile(template: str) -> _Compiled:
-    names = meta.find_undeclared_variables(_environment.parse(template))
+    parsed = _environment.parse(template)
     compiled = _environment.from_string(template)
     compiled.globals = dict(compiled.globals)  # a ChainMap otherwise, which each rendering copies slowly
-    columns = frozenset(names - {"format", "row"})
+    columns = frozenset(meta.find_undeclared_variables(parsed) - {"format", "row"})
     column = re.fullmatch(r"\{\{ *(\w+) *\}\}", template)
-    return _Compiled(compiled, columns, column[1] if column and column[1] in columns else None, names <= {"format"})
+    items = [item.arg.value for item in parsed.find_all(nodes.Getitem) if _is_column(item)]
+    whole = sum(name.name == "row" for name in parsed.find_all(nodes.Name)) > len(items)
+    reads = None if whole else tuple({*columns, *items})
+    return _Compiled(compiled, columns, column[1] if column and column[1] in columns else None, reads)
 
 
-@lru_cache(maxsize=1024)
-def _constant(template: str, format: Format) -> str:
-    return _compile(template).template.render(format=format)
+def _is_column(item: nodes.Getitem) -> bool:
+    """Whether it is ``row['name']``."""
+    is_row = isinstance(item.node, nodes.Name) and item.node.name == "row"
+    return is_row and isinstance(item.arg, nodes.Const) and isinstance(item.arg.value, str)
+
+
+def _short_texts(row: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...] | None:
+    """The columns, if all of them are texts, and short enough to be remembered."""
+    texts = tuple([row.get(name) for name in names])
+    size = 0
+    for text in texts:
+        if type(text) is not str or (size := size + len(text)) > MAX_REMEMBERED:
+            return None
+    return texts
+
+
+@lru_cache(maxsize=512)  # neighboring rows are often completions of one prompt
+def _filled(template: str, format: Format, texts: tuple[str, ...]) -> tuple[str, bool]:
+    """The text of a template that reads these texts only, and whether a value in it is none."""
+    compiled = _compile(template)
+    row = dict(zip(compiled.reads or (), texts, strict=True))
+    _wrote.null = False
+    text = compiled.template.render({name: row[name] for name in compiled.columns}, format=format, row=row)
+    return text, _wrote.null
 
 
 def render(template: str, row: Mapping[str, Any], format: Format, where: str) -> str:
@@ -126,15 +155,18 @@ def render(template: str, row: Mapping[str, Any], format: Format, where: str) ->
     identifiers: ``{{ row['6b_finetuning'].solution }}``). Raises ``UsageError``, beginning with ``where``, which names
     the unknown field and the nearest column.
     """
-    compiled, columns, column, is_constant = _compiled(template, where)
+    compiled, columns, column, reads = _compiled(template, where)
     if not columns <= row.keys():
         name = min(columns - row.keys())
         raise UsageError(f"{where}: template {template!r} uses the unknown field {name!r}; {nearest(name, row)}")
     if column and isinstance(text := row[column], str):
         return text
     try:
-        if is_constant:
-            return _constant(template, format)
+        if reads is not None and (texts := _short_texts(row, reads)) is not None:
+            text, null = _filled(template, format, texts)
+            if null:
+                _wrote.null = True
+            return text
         known = {name: _visible(row[name]) for name in columns}
         return compiled.render(known, format=format, row=row)
     except (UndefinedError, TemplateError) as error:

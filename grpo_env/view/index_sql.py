@@ -86,8 +86,9 @@ def texts_sql(kind: str, parts: int) -> str:
     statuses = ["v[9]"]
     for part in range(parts):
         at = first + part * len(PART_KEYS)
-        columns += [f"number(v[{at}]) AS p{part}", f"number(v[{at}]) * number(v[{at + 1}]) AS w{part}"]
-        statuses.append(f"v[{at + 2}]")
+        value, weight = f"number(v[{at}])", f"coalesce(number(v[{at + 1}]), 0)"
+        columns += [f"{value} AS p{part}", f"{value} * {weight} AS w{part}"]
+        statuses.append(f"coalesce(v[{at + 2}], CASE WHEN {value} IS NOT NULL THEN 'scored' END)")
     columns.append(f"list_distinct([{', '.join(statuses)}]) AS statuses")
     extracted = f"SELECT json_extract_string(json, $paths) AS v, json_keys(json, '/parts') AS keys FROM ({json})"
     return f"SELECT {', '.join(columns)} FROM ({extracted})"

@@ -178,7 +178,7 @@ def test_a_file_without_rows_is_an_error_unless_another_one_has_some(task, tmp_p
     other.write_text(json.dumps({"question": "?", "answer": "2", "completion": "2"}) + "\n")
     assert score_files(task, [file, other], out, console=quiet()).completions == 1
     with pytest.raises(UsageError, match="is an input"):
-        score_files(task, [out], out, overwrite=True, console=quiet())
+        score_files(task, [out], out, Options(overwrite=True), console=quiet())
 
 
 def test_rows_are_joined_by_ids_of_both_sides_by_prompt_or_by_order(tmp_path):
@@ -197,7 +197,7 @@ def test_rows_are_joined_by_ids_of_both_sides_by_prompt_or_by_order(tmp_path):
 
     def scored(rows, **options):
         file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        score_files(sums, [file], out, Options(**options), overwrite=True, console=quiet())
+        score_files(sums, [file], out, Options(**options, overwrite=True), console=quiet())
         return [(row["id"], row["parts"]["accuracy"]["value"]) for row in read_scores(out)]
 
     expected = [(f"u{n}", float(n < 4)) for n in range(6)]
@@ -400,7 +400,7 @@ def test_a_process_that_dies_costs_only_the_row_that_killed_it(verifier_file, tm
     inputs = rows(70)
     inputs[3]["completion"], inputs[30]["completion"], inputs[66]["completion"] = "leave", "write", "crash"
     path, out = write(tmp_path / "rows.jsonl", inputs), tmp_path / "out.jsonl"
-    score_files(make_task(data, "t", tmp_path), [path], out, workers=2, console=Console(quiet=True))
+    score_files(make_task(data, "t", tmp_path), [path], out, Options(workers=2), console=Console(quiet=True))
     assert [row["id"] for row in read_scores(out)] == [f"r{n}" for n in range(70) if n not in (3, 30, 66)]
     rejects = [record.row for record in read_records(tmp_path / "out.rejects.jsonl")]
     assert [(row["line"], row["problem"], row["row"]["id"]) for row in rejects] == [

@@ -58,7 +58,7 @@ def scored(task, rows, fields=None, **options):
 
 
 def votes(rows):
-    return [row["parts"]["majority"]["value"] for row in rows]
+    return [row["parts"]["majority"].get("value") for row in rows]
 
 
 def test_rows_with_the_same_group_are_scored_like_the_completions_of_one_row(task):
@@ -164,8 +164,8 @@ def test_a_damaged_row_does_not_divide_a_group_and_a_line_number_does_not_join_o
     rows, _ = scored(task, [right, wrong, "{damaged", right], advantages=True)
     assert [score["advantage"] for score in rows] == pytest.approx([0.57735, -1.15470, 0.57735], abs=1e-5)
     rows, _ = scored(task, [row("#### 5", "3"), row("#### 6", "3"), row("#### 5")], advantages=True)
-    assert [score["advantage"] for score in rows][:2] == pytest.approx([0.70711, -0.70711], abs=1e-5)
-    assert rows[2]["advantage"] is None
+    assert [score["advantage"] for score in rows[:2]] == pytest.approx([0.70711, -0.70711], abs=1e-5)
+    assert "advantage" not in rows[2]
     assert [score["group"] for score in rows] == ["3", "3", "line 3"]
     rows, _ = scored(task, [row("#### 5"), row("#### 6", "1"), row("#### 5", "1"), row("#### 5")])
     assert [score["group"] for score in rows] == ["line 1", "1", "1", "4"]
@@ -175,7 +175,7 @@ def test_an_unscored_completion_has_no_advantage(tmp_path):
     data = {**VOTES, "verifiers": {"accuracy": {}, "majority": {}}}
     alone = make_task(data, "votes.yaml", tmp_path)
     (score,), _ = scored(alone, [row("#### 5")], advantages=True)
-    assert (score["total"], score["advantage"], score["step_advantages"]) == (None, None, [])
+    assert (score["total"], "advantage" in score, "step_advantages" in score) == (None, False, False)
 
 
 def test_separated_reasoning_is_put_back_into_its_tags(tmp_path):
@@ -246,7 +246,8 @@ def test_only_the_rows_that_kill_the_process_become_rejects(task):
 
     done = isolate_failures(job, Chunk(0, lines(rows)), attempt)
     scores = [json.loads(line) for line in done.lines.splitlines()]
-    assert [(score["line"], score["parts"]["majority"]["value"]) for score in scores] == [(1, 1.0), (4, 1.0), (5, None)]
+    assert [score["line"] for score in scores] == [1, 4, 5]
+    assert votes(scores) == [1.0, 1.0, None]
     assert [(reject.line, "SIGKILL" in reject.problem) for reject in done.rejects] == [(2, True), (3, False), (6, True)]
     assert (done.summary.rows, done.summary.bad_rows, done.summary.completions) == (6, 3, 3)
 

@@ -98,7 +98,8 @@ def test_a_conversation_becomes_turns_with_their_calls_and_results(tmp_path):
     assert [Call(**c) for c in first["calls"]] == [("a", "price", {"item": "tea"}), ("b", "price", {"item": "rice"})]
     assert [Result(**r) for r in first["results"]] == [("a", "3", "unknown"), ("b", "4", "unknown")]
     assert [(turn["start"], turn["end"]) for turn in row["turns"]][1] == (len(WRITTEN[0]), len(WRITTEN[0] + WRITTEN[1]))
-    assert (second["reply"], last["calls"], last["state"], row["total"]) == (None, [], None, 1.0)
+    assert {"reply", "state"}.isdisjoint(second.keys() | last.keys())
+    assert (last["calls"], row["total"]) == ([], 1.0)
     assert detect_format([conversation()], lambda row: row["total"]).name == "OpenAI conversations"
 
 
@@ -178,7 +179,7 @@ def test_calls_in_the_text_and_replies_of_a_user(tmp_path):
     ]
     (row,) = score(tmp_path, a_task(tmp_path), {"messages": [*PROMPT, *chat], "total": "7"})
     assert row["text"] == f"{written}Tea is 3.<tool_call>{{</tool_call><answer>7</answer>"
-    assert [turn["reply"] for turn in row["turns"]] == [None, "And rice?", None, None]
+    assert [turn.get("reply") for turn in row["turns"]] == [None, "And rice?", None, None]
     assert row["turns"][0]["results"] == [{"id": "call00001", "text": "3", "problem": "unknown"}]
     assert row["turns"][2]["results"] == [{"id": "call00001", "text": "", "problem": "unreadable"}]
     assert row["total"] == 1.0
@@ -298,10 +299,10 @@ def test_scores_of_episodes_are_scored_again_from_parquet_too(tmp_path):
     assert first["total"] == 2.0
     files = [tmp_path / name for name in ("in.jsonl", "scores.parquet", "again.jsonl")]
     for source, out in pairwise(files):
-        score_files(task, [source], out, console=Console(quiet=True), workers=1)
+        score_files(task, [source], out, console=Console(quiet=True))
     second = json.loads(files[-1].read_text())
     same = ("total", "turns", "tools", "steps", "text", "finish_reason", "prompt", "environment")
-    assert {key: second[key] for key in same} == {key: first[key] for key in same}
+    assert {key: second.get(key) for key in same} == {key: first.get(key) for key in same}
 
 
 TURN = {"role": "assistant", "content": "7"}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -106,11 +106,11 @@ class FileFormat:
         answer: Any = row if self.gold else None
         for key in self.gold:
             answer = answer.get(key) if isinstance(answer, Mapping) else None
-        if answer is not None and not self.template_first:
-            return answer
-        with suppress(UsageError) if answer is not None else nullcontext():
-            made = template(row)
-            return answer if made is None else made
+        if answer is None:
+            return template(row)
+        with suppress(UsageError):
+            if self.template_first and (made := template(row)) is not None:
+                return made
         return answer
 
 
