@@ -12,6 +12,7 @@ from rich.console import Console
 from grpo_env.core import Score, Verifier
 from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
+from grpo_env.results.parts import named_scores
 from grpo_env.rows.reader import Record, read_records
 from grpo_env.scoring import Fields, ScoreSummary, score_records, score_row, select
 from grpo_env.scoring.columns import label_value
@@ -237,6 +238,29 @@ def test_a_score_row_has_everything_needed_to_recompute_the_total(task):
     assert (row["parts"]["accuracy"]["answer"], row["parts"]["accuracy"]["gold"]) == ("5", "5")
     steps = [(text[step["start"] : step["end"]], step["value"]) for step in row["steps"]]
     assert steps == [("2+2=4", 1.0), ("2+3=6", 0.0), (text, 2.0)]
+
+
+@pytest.mark.parametrize("answer", ["#### 5", "#### 6", "nothing"])
+def test_a_score_row_has_no_nulls_and_what_it_leaves_out_is_read_again(tmp_path, answer):
+    verifiers = {
+        **SUMS["verifiers"],
+        "tidy": {"use": "tag_count", "weight": 0.0},
+        "rare": {"use": "tag_count", "when": "{{ rare }}"},
+        "both": {"use": "all_of", "of": {"same": {"use": "accuracy"}, "form": {"use": "strict_format"}}, "weight": 0.5},
+    }
+    task = make_task({**SUMS, "verifiers": verifiers}, "sums.yaml", tmp_path)
+    result = score_one_row(task, {"answer": "5", "completion": f"2+2=4\n{answer}", "rare": "false"})
+    (score,) = result.scores
+    made = json.loads(json.dumps(score_row(task, result, 0)))
+    assert "null" not in json.dumps({**made, "total": 0})
+    assert made["parts"]["rare"].keys() == {"status", "explanation"}
+    assert (made["parts"]["steps"]["process"], "process" in made["parts"]["accuracy"]) == (1.0, False)
+    read = named_scores(made)
+    assert read["both.same"].value == score.part("same").value
+    for part in score.parts:
+        seen = read[part.name]
+        for name in ("value", "status", "weight", "process", "answer", "gold", "kind", "rule"):
+            assert getattr(seen, name) == getattr(part, name), (part.name, name)
 
 
 def test_the_summary_counts_agreement_both_ways(task):

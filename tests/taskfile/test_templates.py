@@ -147,3 +147,44 @@ def test_a_chat_template_that_fails_is_an_error_of_one_line(error):
 def test_a_template_of_one_column_is_its_text(template, text):
     row = {"a": "{{ b }}\n", "b": [1, None], "format": "column", "true": "column"}
     assert render(template, row, Format(), "here") == text
+
+
+@pytest.mark.parametrize(
+    ("template", "rows", "texts"),
+    [
+        (
+            "{{ n }} {{ row['s'] }}",
+            [{"n": "1", "s": "a"}, {"n": "1", "s": "b"}, {"n": "1", "s": "a"}],
+            ["1 a", "1 b", "1 a"],
+        ),
+        ("{{ n }}!", [{"n": "1"}, {"n": 1.5}, {"n": [1]}, {"n": "1"}], ["1!", "1.5!", "[1]!", "1!"]),
+        ("{{ row['s'] | default('none') }}", [{"s": "a"}, {}, {"s": "a"}], ["a", "none", "a"]),
+        ("{{ n }}{{ row | length }}", [{"n": "1"}, {"n": "1", "s": ""}], ["11", "12"]),
+        ("{{ n }}{% set all = row %}{{ all.s }}", [{"n": "1", "s": "a"}, {"n": "1", "s": "b"}], ["1a", "1b"]),
+        (
+            "{{ n }}{% for row in row.values() %}{{ row['s'] }}{% endfor %}",
+            [{"n": {"s": "a"}}, {"n": {"s": "b"}}],
+            ['{"s": "a"}a', '{"s": "b"}b'],
+        ),
+        ("{{ long | length }}", [{"long": "x" * 5000}, {"long": "y" * 5001}], ["5000", "5001"]),
+    ],
+)
+def test_what_is_remembered_of_a_template_depends_on_all_that_it_reads(template, rows, texts):
+    for _ in range(2):
+        assert [render(template, row, Format(), "sums.yaml") for row in rows] == texts
+
+
+def test_a_remembered_text_still_tells_that_a_value_in_it_is_none():
+    template = "{{ answer if answer != '?' else none }}"
+    answers = [render_value(template, {"answer": text}, Format(), "sums.yaml") for text in ["?", "5", "?", "5"]]
+    assert answers == [None, "5", None, "5"]
+    assert render("{{ answer if answer != '?' else none }}", {"answer": "?"}, Format(), "sums.yaml") == "None"
+
+
+def test_a_remembered_text_is_that_of_its_format():
+    formats = [Format(answer="a"), Format(answer="b"), Format(answer="a")]
+    assert [render("{{ format.answer }}{{ n }}", {"n": "1"}, format, "s.yaml") for format in formats] == [
+        "a1",
+        "b1",
+        "a1",
+    ]
