@@ -74,7 +74,7 @@ def score_row(
 
 def score_fields(score: Score) -> dict[str, Any]:
     """The total of a completion as a score row has it, with its parts and steps."""
-    row = {"total": score.value, "status": score.status}
+    row: dict[str, Any] = {"total": score.value, "status": score.status}
     _say(score, row)
     row["parts"] = {part.name: part_fields(part) for part in score.parts}
     row["seconds"] = round(score.seconds, 6)

@@ -116,26 +116,27 @@ def _compile(template: str) -> _Compiled:
     compiled.globals = dict(compiled.globals)  # a ChainMap otherwise, which each rendering copies slowly
     columns = frozenset(meta.find_undeclared_variables(parsed) - {"format", "row"})
     column = re.fullmatch(r"\{\{ *(\w+) *\}\}", template)
-    items = [item.arg.value for item in parsed.find_all(nodes.Getitem) if _is_column(item)]
+    items = [name for item in parsed.find_all(nodes.Getitem) if (name := _column(item)) is not None]
     whole = sum(name.name == "row" for name in parsed.find_all(nodes.Name)) > len(items)
     reads = None if whole else tuple({*columns, *items})
     return _Compiled(compiled, columns, column[1] if column and column[1] in columns else None, reads)
 
 
-def _is_column(item: nodes.Getitem) -> bool:
-    """Whether it is ``row['name']``."""
+def _column(item: nodes.Getitem) -> str | None:
+    """The name in ``row['name']``."""
     is_row = isinstance(item.node, nodes.Name) and item.node.name == "row"
-    return is_row and isinstance(item.arg, nodes.Const) and isinstance(item.arg.value, str)
+    return item.arg.value if is_row and isinstance(item.arg, nodes.Const) and type(item.arg.value) is str else None
 
 
 def _short_texts(row: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...] | None:
     """The columns, if all of them are texts, and short enough to be remembered."""
-    texts = tuple([row.get(name) for name in names])
-    size = 0
-    for text in texts:
+    texts, size = [], 0
+    for name in names:
+        text = row.get(name)
         if type(text) is not str or (size := size + len(text)) > MAX_REMEMBERED:
             return None
-    return texts
+        texts.append(text)
+    return tuple(texts)
 
 
 @lru_cache(maxsize=512)  # neighboring rows are often completions of one prompt

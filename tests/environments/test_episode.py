@@ -201,7 +201,8 @@ def test_a_recorded_episode_scores_again_without_its_environment(tmp_path):
         (scored,) = map(json.loads, path.read_text().splitlines())
         assert scored["total"] == pytest.approx(played.value)
         assert scored["steps"] == [vars(step) for step in played.steps]
-        assert (scored["turns"], scored["finish_reason"]) == (row["turns"], "turns")
+        assert tuple(map(Turn.from_dict, scored["turns"])) == completion.turns
+        assert scored["finish_reason"] == "turns"
     row["turns"][1]["text"] = "x" * len(row["turns"][1]["text"])
     file.write_text(json.dumps(row) + "\n")
     bad = RowReader(task).read(Line(1, file.read_bytes()))
