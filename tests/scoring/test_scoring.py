@@ -12,7 +12,7 @@ from rich.console import Console
 from grpo_env.core import Score, Verifier
 from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
-from grpo_env.results.parts import named_scores
+from grpo_env.results.part_scores import named_scores
 from grpo_env.rows.reader import Record, read_records
 from grpo_env.scoring import Fields, ScoreSummary, score_records, score_row, select
 from grpo_env.scoring.columns import label_value
