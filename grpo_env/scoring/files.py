@@ -32,9 +32,9 @@ from .input_file import InputFile, require_rows
 from .isolate_failures import isolate_failures
 from .job import Job
 from .parallel import map_on_workers
-from .parquet_output import write_parquet
 from .problems import Problems, ReturningGroups
 from .resume import ResumableOutput, StreamOutput, examples_hash
+from .scores_to_parquet import write_parquet
 from .summary import ScoreSummary
 from .summary_table import print_summary, progress
 

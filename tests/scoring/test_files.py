@@ -29,10 +29,10 @@ from grpo_env.scoring import Fields, Options, chunks, files, score_files
 from grpo_env.scoring.chunks import Chunk
 from grpo_env.scoring.input_file import InputFile
 from grpo_env.scoring.job import Job
-from grpo_env.scoring.parquet_output import write_parquet
 from grpo_env.scoring.resume import ResumableOutput
 from grpo_env.scoring.row_reader import RowReader
 from grpo_env.scoring.score_row import score_fields
+from grpo_env.scoring.scores_to_parquet import write_parquet
 from grpo_env.taskfile.task import make_task
 
 SUMS = {

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from grpo_env.rows.formats.packed_example import COLUMN, pack
 from grpo_env.rows.parquet_writer import parquet_writer
-from grpo_env.scoring.parquet_output import parquet_row
 from grpo_env.scoring.score_row import arrow_schema
+from grpo_env.scoring.scores_to_parquet import parquet_row
 from grpo_env.taskfile.task import Task
 
 from ..shared_types import ScoredRollout
