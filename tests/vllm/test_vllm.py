@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from statistics import fmean, stdev
 
@@ -241,27 +242,70 @@ def test_training_reaches_the_reward_of_the_own_engine(
     assert abs(reached - fmean(own_rewards)) < 4 * stdev(own_rewards) + 0.01
 
 
-def test_two_processes_with_sharded_weights(server: tuple[str, int], tmp_path: Path) -> None:
-    """They gather the weights for the server, and take the steps of one process."""
-    script = tmp_path / "script.py"
-    script.write_text(f"""
-import os, torch
+# Notes the groups that each process samples, and whether the processes still know each other after the run.
+PROCESS = """
+import json, os, torch
+from accelerate.utils import broadcast_object_list
 from grpo_env import train
+from grpo_env.trainer.engine.sampling.vllm import VllmEngine
 torch.set_num_threads(1)
-train("arithmetic", run_dir="run-" + os.environ.get("WORLD_SIZE", "1"), steps=2, prompts_per_step=4, group_size=4,
-      eval={{"examples": 2, "samples": 0}}, engine={{"device": "cpu"}},
-      sampling={{"engine": "vllm", "url": "{server[0]}"}})
-""")
+world, rank = (os.environ.get(name, default) for name, default in (("WORLD_SIZE", "1"), ("RANK", "0")))
+groups, generate = {{}}, VllmEngine.generate
+def noted(self, policy, request, on_group):
+    def on_group_too(number, tokens, logps):
+        groups[f"{{request.temperature}} {{request.seeds[number]}}"] = tokens, logps
+        on_group(number, tokens, logps)
+    generate(self, policy, request, on_group_too)
+VllmEngine.generate = noted
+train("arithmetic", run_dir="run-" + world, steps=2, prompts_per_step=4, group_size=4,
+      eval={{"examples": 2, "samples": 0}}, optimizer={{"learning_rate": 1e-4}}, **{settings})
+json.dump([groups, broadcast_object_list([world + rank])], open(f"groups-{{world}}-{{rank}}", "w"))
+"""
+FSDP2 = {"ACCELERATE_USE_FSDP": "true", "FSDP_VERSION": "2"}
+
+
+@pytest.mark.parametrize(
+    ("where", "settings", "environment"),
+    [
+        pytest.param("server", {}, FSDP2, id="server-fsdp"),
+        pytest.param("in process", {}, {}, id="in-process"),
+        pytest.param("in process", {}, FSDP2, id="in-process-fsdp"),
+        pytest.param("in process", {"lora.rank": 4}, {}, id="in-process-adapter"),
+    ],
+)
+def test_two_processes(where: str, settings: dict, environment: dict, server: tuple[str, int], tmp_path: Path) -> None:
+    """They take the steps of one process, and sample on the server, or each half of the groups with its own engine."""
+    settings = {
+        "engine.device": "cpu",
+        "sampling.engine": "vllm",
+        **settings,
+        **({"sampling.url": server[0]} if where == "server" else {}),
+    }
+    script = tmp_path / "script.py"
+    script.write_text(PROCESS.format(settings=settings))
     torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
     steps = []
     for arguments in ([], torchrun):
-        sharded = {"ACCELERATE_USE_FSDP": "true", "FSDP_VERSION": "2", "OMP_NUM_THREADS": "1"} if arguments else {}
+        variables = {**environment, "OMP_NUM_THREADS": "1"} if arguments else {}
         command = [sys.executable, *arguments, str(script)]
-        subprocess.run(command, cwd=tmp_path, env={**os.environ, **sharded}, check=True, timeout=300)
+        subprocess.run(command, cwd=tmp_path, env={**os.environ, **variables}, check=True, timeout=300)
         lines = (tmp_path / f"run-{1 + bool(arguments)}" / "metrics.jsonl").read_text().splitlines()
         rows = [json.loads(line) for line in lines if '"train"' in line]
+        assert max(row["rollout_logprob_gap"] for row in rows) < 1e-5
         steps.append([row[key] for row in rows for key in ("reward", "loss", "grad_norm")])
     assert steps[0] == pytest.approx(steps[1], rel=1e-3)
+    if where == "server":
+        return
+    (alone, _), (first, last), (second, heard) = (
+        json.loads((tmp_path / f"groups-{name}").read_text()) for name in ("1-0", "2-0", "2-1")
+    )
+    assert last == heard == ["20"]
+    del alone["0.7 probe"], first["0.7 probe"], second["0.7 probe"]
+    assert len(first) == len(second) == len(alone) / 2
+    for seed, (tokens, logps) in (first | second).items():
+        assert tokens == alone[seed][0]
+        expected = alone[seed][1]
+        assert [*chain(*logps)] == pytest.approx([*chain(*expected)], abs=1e-4)
 
 
 def test_a_server_that_is_killed(policy: Policy, server: tuple[str, int]) -> None:

@@ -33,6 +33,7 @@ from grpo_env.taskfile import prompt as prompts
 
 from .bundled import MODELS
 from .fast.attention import install_attention
+from .sharding import will_shard
 
 # Of a process for the others, which may still sample, play or score; NCCL's own 10 minutes would end such a run.
 LONGEST_WAIT = timedelta(hours=4)
@@ -173,12 +174,14 @@ def load_policy(
     gradient_checkpointing: bool = False,
     frozen: bool = False,
     quantize: str | None = None,
+    sharded: bool = False,
 ) -> Policy:
     """Load a policy from a bundled model (``bundled.MODELS``), a folder, or a hub id.
 
     Weights are float32 whatever the file holds, so that small updates are not rounded away. Where they are ``frozen``
     below an adapter and the policy computes in bfloat16, they stay in the file's dtype, or are quantized
-    (``load_model``). Dropout stays off (eval mode), or the importance ratio of the first update would not be 1.
+    (``load_model``). Dropout stays off (eval mode), or the importance ratio of the first update would not be 1. Weights
+    that are going to be ``sharded`` (``with_fsdp``) are loaded by the first process alone, into the CPU's memory.
 
     Raises:
         UsageError: the model does not load, or the device or the precision is not available.
@@ -191,7 +194,7 @@ def load_policy(
             gradient_accumulation_plugin=GradientAccumulationPlugin(1),
             kwargs_handlers=[InitProcessGroupKwargs(timeout=LONGEST_WAIT)],
         )
-    disable_fsdp_ram_efficient_loading()  # it would give weights to one process only; here every process loads them
+    disable_fsdp_ram_efficient_loading()  # the models of verifiers are loaded by every process
     available = accelerator.device.type
     if device not in ("auto", available):
         raise UsageError(f"device {device!r} is not available here; found {available!r}")
@@ -202,8 +205,11 @@ def load_policy(
     use_bf16 = precision == "bf16" or (precision == "auto" and supports_bf16)
     if quantize and not use_bf16:
         raise UsageError(f"lora.quantize={quantize} computes in bfloat16: set engine.precision=bf16")
-    model, tokenizer = load_model(name, "auto" if frozen and use_bf16 else torch.float32, quantize, accelerator.device)
-    if quantize is None:
+    sharded = sharded and will_shard(accelerator)
+    memory = "meta" if sharded and not accelerator.is_main_process else None
+    dtype = "auto" if frozen and use_bf16 else torch.float32
+    model, tokenizer = load_model(name, dtype, quantize, accelerator.device if quantize else memory)
+    if quantize is None and not sharded:
         model.to(accelerator.device)
     install_attention(model)
     if gradient_checkpointing:
@@ -270,14 +276,15 @@ def load_model(
     name: str | Path,
     dtype: torch.dtype | str = torch.float32,
     quantize: str | None = None,
-    device: torch.device | None = None,
+    device: torch.device | str | None = None,
 ) -> tuple[Any, Any]:
     """Model and tokenizer as transformers loads them. An adapter's folder gives its base model with it.
 
-    ``dtype`` "auto" is the file's. ``quantize`` "nf4" keeps the weights of linear layers in 4 bits on ``device``
-    (QLoRA, Dettmers et al. 2023), in bitsandbytes' double-quantized NormalFloat. Raises ``UsageError``.
+    ``dtype`` "auto" is the file's. ``quantize`` "nf4" keeps the weights of linear layers in 4 bits (QLoRA, Dettmers et
+    al. 2023), in bitsandbytes' double-quantized NormalFloat. On the device "meta" a model has no weights. Raises
+    ``UsageError``.
     """
-    options = {"dtype": dtype, **({} if quantize is None else _quantized(quantize, device))}
+    options = {"dtype": dtype, "device_map": device, **({} if quantize is None else _quantized(quantize))}
     transformers_logging.disable_progress_bar()
     source = _model_source(str(name))
     adapter = is_adapter(source)
@@ -296,13 +303,13 @@ def load_model(
     return model, tokenizer
 
 
-def _quantized(kind: str, device: torch.device | None) -> dict[str, Any]:
+def _quantized(kind: str) -> dict[str, Any]:
     """What transformers needs to keep linear layers in 4 bits. Raises ``UsageError`` without bitsandbytes."""
     if find_spec("bitsandbytes") is None:
         raise UsageError(f"lora.quantize={kind} needs bitsandbytes: pip install 'grpo_env[8bit]'")
     how = {"bnb_4bit_quant_type": kind, "bnb_4bit_use_double_quant": True}
     config = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype=torch.bfloat16, **how)
-    return {"quantization_config": config, "device_map": {"": device or "cpu"}}
+    return {"quantization_config": config}
 
 
 def _model_source(name: str) -> Path:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
-from accelerate.utils import FullyShardedDataParallelPlugin, parse_flag_from_env
+from accelerate import Accelerator
+from accelerate.utils import FullyShardedDataParallelPlugin, broadcast, parse_flag_from_env
 from torch import Tensor
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
@@ -32,13 +32,18 @@ T = TypeVar("T")
 _unsharded: set[int] = set()  # models inside of ``unsharded``, by ``id``
 
 
+def will_shard(accelerator: Accelerator) -> bool:
+    """Whether ``accelerate config`` asks for FSDP and there are several processes."""
+    return bool(accelerator.num_processes > 1 and parse_flag_from_env("ACCELERATE_USE_FSDP"))
+
+
 def with_fsdp(policy: Policy, config: TrainConfig) -> Policy:
-    """The policy with sharded weights if ``accelerate config`` asks for FSDP and there are several processes.
+    """The policy with sharded weights if it was loaded to be ``sharded``.
 
     Weights are gathered in the dtype that the policy computes in. Raises ``UsageError`` for settings that do not work
     with FSDP.
     """
-    if policy.accelerator.num_processes == 1 or not parse_flag_from_env("ACCELERATE_USE_FSDP"):
+    if not will_shard(policy.accelerator):
         return policy
     plugin = FullyShardedDataParallelPlugin()
     requirements = {
@@ -49,20 +54,37 @@ def with_fsdp(policy: Policy, config: TrainConfig) -> Policy:
         f"a newer torch than {torch.__version__}": hasattr(FSDPModule, "set_gradient_divide_factor"),
         "no parallelism_config": policy.accelerator.parallelism_config is None,
         "optimizer.name=adamw": config.optimizer.name == "adamw",
-        "sampling.engine=own, or vllm with sampling.url": config.sampling.engine != "vllm"
-        or bool(config.sampling.urls),
         "training of all weights, not of an adapter": all(part.requires_grad for part in policy.model.parameters()),
     }
     if missing := [name for name, met in requirements.items() if not met]:
         raise UsageError(f"accelerate is set up for FSDP, which needs {', '.join(missing)}; see docs/scaling.md")
     model, precision = policy.model, MixedPrecisionPolicy(policy.autocast, torch.float32)
+    whole = model.state_dict() | dict(model.named_non_persistent_buffers())
+    model.to("meta")
+    model.tie_weights()
     layers = [layer for layer in model.modules() if isinstance(layer, GradientCheckpointingLayer)]
     for module in (*layers, model):
         fully_shard(module, mp_policy=precision, reshard_after_forward=True)
         # Gradients are summed, not averaged; gloo supports that only when it is forced.
         module.set_gradient_divide_factor(1.0)
         module.set_force_sum_reduction_for_comms(True)
-    return replace(policy, has_separate_head=False)  # only the whole model gathers the weights of head and embedding
+    _take_shards(policy, whole)
+    return policy
+
+
+def _take_shards(policy: Policy, whole: dict[str, Tensor]) -> None:
+    """Give a model without memory its shards of the first process's ``whole`` weights, one after the other."""
+    model, parts = policy.model, {}
+    device, main = policy.accelerator.device, policy.accelerator.is_main_process
+    for name, empty in (model.state_dict() | dict(model.named_non_persistent_buffers())).items():
+        weight = whole[name].to(device) if main else torch.empty(empty.shape, dtype=empty.dtype, device=device)
+        if isinstance(empty, DTensor):
+            parts[name] = distribute_tensor(weight, empty.device_mesh, empty.placements)
+        else:
+            module, _, buffer = name.rpartition(".")
+            setattr(model.get_submodule(module), buffer, broadcast(weight))
+    model.load_state_dict(parts, strict=False, assign=True)
+    model.tie_weights()
 
 
 def is_sharded(policy: Policy) -> bool:

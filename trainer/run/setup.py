@@ -42,9 +42,10 @@ def _load_without_engine(config: TrainConfig) -> tuple[Policy, torch.optim.Optim
         gradient_checkpointing=config.engine.gradient_checkpointing,
         frozen=config.lora.rank > 0 or is_adapter(config.model),
         quantize=config.lora.quantize,
+        sharded=True,
     )
     prepare_adapter(policy, config)
-    policy = with_fsdp(with_fast_paths(policy), config)
+    policy = with_fast_paths(with_fsdp(policy, config))
     processes = policy.accelerator.num_processes
     if config.prompts_per_step % processes:
         raise UsageError(f"prompts_per_step={config.prompts_per_step} cannot be shared by {processes} processes")

@@ -119,8 +119,14 @@ from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import load_policy
 from grpo_env.trainer.engine.sampling.vllm_server import VllmServers
 from grpo_env.trainer.engine.sharding import with_fsdp
-plain = load_policy("bundled", device="cpu").model.state_dict()
-policy = with_fsdp(load_policy("bundled", device="cpu"), TrainConfig())
+whole = load_policy("bundled", device="cpu").model
+plain = whole.state_dict()
+policy = load_policy("bundled", device="cpu", sharded=True)
+assert policy.model.device.type == ("cpu" if policy.accelerator.is_main_process else "meta")
+policy = with_fsdp(policy, TrainConfig())
+assert all(weight.full_tensor().equal(plain[name]) for name, weight in policy.trained.items())
+buffers = [dict(model.named_buffers()) for model in (whole, policy.model)]
+assert buffers[0].keys() == buffers[1].keys() and all(buffers[1][name].equal(buffers[0][name]) for name in buffers[0])
 group = torch.distributed.distributed_c10d._get_default_group()
 assert group._get_backend(torch.device("cpu")).options._timeout.total_seconds() == 4 * 3600
 received = []
@@ -143,7 +149,7 @@ for version in (1, 2):
 
 
 def test_sharded_weights_are_gathered_once_for_each_version(tmp_path: Path) -> None:
-    """By all processes; the first one sends them."""
+    """By all processes; the first one, which alone has loaded them, sends them."""
     codes, errors = two_processes(tmp_path, "import sys", f"os.environ.update({FSDP2})", SENDER)
     assert codes == [0, 0], errors
 

@@ -49,7 +49,7 @@ class RolloutEngine(ABC):
 
     report: Callable[[str], None] = staticmethod(lambda message: None)
     uses_policy_model = True
-    """Whether ``generate`` computes with the policy's own model or device."""
+    """Whether ``generate`` computes with the policy's own weights."""
     max_positions: int | None = None
     """The most tokens of a prompt and its completion together that the engine takes, known once it has started."""
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from safetensors.torch import save_file
 from torch import Tensor
+from torch.distributed.tensor import DTensor
 from transformers.core_model_loading import revert_weight_conversion
 
 from grpo_env.errors import RunError
 
 from ..policy import Policy
-from ..sharding import full_model_state
 
 if TYPE_CHECKING:
     from .vllm_server import VllmServer
@@ -41,25 +42,22 @@ def base_model(policy: Policy) -> str:
     return str(policy.model.name_or_path)
 
 
-def named_weights(policy: Policy, dtype: torch.dtype | None = None) -> dict[str, Tensor]:
-    """All weights by the names of a model's file, in a dtype (default: as they are).
+def named_weights(policy: Policy) -> Iterator[tuple[str, Tensor]]:
+    """All weights by the names of a model's file, one after the other; sharded ones are gathered when it is their turn.
 
-    Tied weights come under each of their names, since vLLM may have a copy for each.
-
-    Sharded weights are gathered on the CPU of the first process, and other processes get nothing; all processes must
-    call this together.
+    Tied weights come under each of their names, since vLLM may have a copy for each. All processes that store shards
+    must go through them together.
     """
-    main = bool(policy.accelerator.is_main_process)
-    state: dict[str, Any] | None = full_model_state(policy, main)
-    if state is None:
-        state = policy.model.state_dict()
-    elif not main:
-        return {}
-    else:
-        tied: dict[str, str] = getattr(policy.model, "all_tied_weights_keys", None) or {}
-        state |= {copy: state[source] for copy, source in tied.items() if source in state}
-    weights = revert_weight_conversion(policy.model, state)
-    return {name: weight.to(dtype) if weight.is_floating_point() else weight for name, weight in weights.items()}
+    for name, weight in revert_weight_conversion(policy.model, policy.model.state_dict()).items():
+        yield name, weight.full_tensor() if isinstance(weight, DTensor) else weight
+
+
+def save_adapter(policy: Policy, folder: Path) -> None:
+    """Write an adapter with its config. In any process: ``save_pretrained`` of transformers writes in the first alone."""
+    model, (name,) = policy.model, policy.model.active_adapters()
+    model.peft_config[name].save_pretrained(folder)
+    weights = {f"base_model.model.{key}": value.cpu() for key, value in model.get_adapter_state_dict(name).items()}
+    save_file(weights, folder / "adapter_model.safetensors", metadata={"format": "pt"})
 
 
 def save_weights(policy: Policy, folder: Path) -> None:
@@ -67,13 +65,16 @@ def save_weights(policy: Policy, folder: Path) -> None:
 
     The first process writes; all must call this together.
     """
+    main, dtype = policy.accelerator.is_main_process, compute_dtype(policy)
     if has_adapter(policy):
-        if policy.accelerator.is_main_process:
-            policy.model.save_pretrained(folder)
+        if main:
+            save_adapter(policy, folder)
         return
-    weights = named_weights(policy, compute_dtype(policy))
-    if weights:
-        copies = {name: weight.detach().cpu().clone() for name, weight in weights.items()}  # files know no tied weights
+    copies = {}  # files know no tied weights
+    for name, weight in named_weights(policy):
+        if main:
+            copies[name] = weight.detach().to("cpu", dtype if weight.is_floating_point() else weight.dtype, copy=True)
+    if main:
         save_file(copies, folder / "model.safetensors", metadata={"format": "pt"})
 
 

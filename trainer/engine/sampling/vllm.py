@@ -1,4 +1,4 @@
-"""vLLM in this process: paged keys and values, and a prefix cache. It has a copy of the weights.
+"""vLLM in each process of the trainer: paged keys and values, and a prefix cache. It has a copy of the weights.
 
 New weights go from tensor to tensor; only an adapter goes through a temporary folder, and then the model's own weights
 stay where they are. On CUDA, vLLM gives its memory back while the policy is updated (its sleep mode); this has not been
@@ -20,10 +20,9 @@ import torch
 from grpo_env.errors import DivergedError, RunError, UsageError
 
 from ..policy import Policy
-from ..sharding import is_sharded
 from .probe import check_logprobs
 from .protocol import OnGroupTokens, RolloutEngine, SamplingRequest
-from .send_weights import adapter_rank, base_model, compute_dtype, has_adapter, named_weights, save_weights
+from .send_weights import adapter_rank, base_model, compute_dtype, has_adapter, named_weights, save_adapter
 
 # vLLM reads these when it is imported. Without the first it would sample in another process, which would need the
 # weights as bytes; the last two would take threads and memory from the trainer.
@@ -38,8 +37,11 @@ ENVIRONMENT = {
 class VllmEngine(RolloutEngine):
     """Samples with a model of vLLM's that lives in this process, in the dtype that the policy computes in.
 
-    Every row has a seed of its own, but a row also depends, by rounding, on what is sampled at the same time.
+    Every row has a seed of its own, but a row also depends, by rounding, on what is sampled at the same time. Each of
+    several processes has a model of its own, on its own device.
     """
+
+    uses_policy_model = False
 
     def __init__(self, gpu_memory_fraction: float) -> None:
         """Raises ``UsageError`` if vLLM is not installed."""
@@ -66,8 +68,6 @@ class VllmEngine(RolloutEngine):
 
     def start(self, policy: Policy) -> None:
         """See ``RolloutEngine``."""
-        if policy.accelerator.num_processes > 1 or is_sharded(policy):
-            raise UsageError("sampling.engine=vllm needs sampling.url (servers) in a run of several processes")
         for name, value in ENVIRONMENT.items():
             os.environ.setdefault(name, value)
         os.environ.setdefault("OMP_NUM_THREADS", str(torch.get_num_threads()))  # or vLLM leaves the trainer with one
@@ -77,6 +77,8 @@ class VllmEngine(RolloutEngine):
         options: dict[str, Any] = {"gpu_memory_utilization": self._memory}
         if not on_cuda:  # parts of a prompt cannot be computed apart if rows have seeds: CPU generators cannot go back
             options = {"enforce_eager": True, "enable_chunked_prefill": False}
+        if policy.accelerator.num_processes > 1:  # or vLLM would take the first GPU in every process
+            options["distributed_executor_backend"] = "external_launcher"
         if adapter:
             options |= {"enable_lora": True, "max_loras": 1, "max_lora_rank": _allowed_rank(adapter_rank(policy))}
         try:
@@ -118,13 +120,12 @@ class VllmEngine(RolloutEngine):
             from vllm.lora.request import LoRARequest
 
             self._folder = tempfile.TemporaryDirectory()  # the one before is deleted
-            save_weights(policy, Path(self._folder.name))
+            save_adapter(policy, Path(self._folder.name))
             # Numbers tell adapters apart; 0 would be none.
             self._adapter = LoRARequest(f"version-{self._version}", self._version + 1, self._folder.name)
             self._llm.llm_engine.add_lora(self._adapter)
         else:
-            weights = iter(named_weights(policy).items())
-            self._llm.collective_rpc("reload_weights", kwargs={"weights_iterator": weights})
+            self._llm.collective_rpc("reload_weights", kwargs={"weights_iterator": named_weights(policy)})
         self._llm.reset_prefix_cache()
 
     def generate(self, policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:
@@ -159,11 +160,12 @@ class VllmEngine(RolloutEngine):
     def close(self) -> None:
         """See ``RolloutEngine``."""
         if self._llm is not None:
-            from vllm.distributed import cleanup_dist_env_and_memory
-
-            self._llm.llm_engine.engine_core.shutdown()
-            self._llm = None
-            cleanup_dist_env_and_memory()
+            client, self._llm = self._llm.llm_engine.engine_core, None
+            if torch.distributed.get_world_size() == 1:
+                client.shutdown()
+            else:  # the rest of vLLM's end is that of the process group, which is the trainer's
+                client._finalizer.detach()
+                client.engine_core.model_executor.shutdown()
 
 
 def group_seed(seed: str) -> int:
