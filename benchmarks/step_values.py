@@ -49,7 +49,7 @@ def measure(model: str, steps: Sequence[int], questions: int) -> list[Prefix]:
     task = load_task("arithmetic", data)
     config = TrainConfig.from_mapping({"sampling.max_new_tokens": 128})
     prompts = make_prompts(task, task.examples("train"))
-    sampled = score_rollouts(policy, sample_rollouts(policy, prompts, 8, config.sampling, "0"))
+    sampled = score_rollouts(sample_rollouts(policy, prompts, 8, config.sampling, "0"))
     starts: list[Start] = []
     before: list[int | None] = []
     for number, prompt in enumerate(prompts):

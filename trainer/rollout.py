@@ -148,7 +148,7 @@ def _joined(policy: Policy, start: Start, rest: Rollout) -> Rollout:
     return replace(start.rollout, ids=ids, text=text, finish=rest.finish, logps=[])
 
 
-def score_rollouts(policy: Policy, sampled: SampledGroups) -> list[ScoredRollout]:
+def score_rollouts(sampled: SampledGroups) -> list[ScoredRollout]:
     """Finish scoring; returns the rollouts of all processes, in the order of the prompts, a group's rows adjacent."""
     try:
         scores = {number: future.result()[0] for number, future in sampled.scorer.scores.items()}

@@ -117,7 +117,7 @@ def gradient(setup: Setup, write: Write) -> None:
     reference = replace(load(setup, "fp32", "cpu"), shares_prompts=False)
     prompts = make_prompts(task, task.examples("train", 4))
     sampled = sample_rollouts(reference, prompts, 4, SamplingConfig(max_new_tokens=32), "gradient")
-    rollouts = score_rollouts(reference, sampled)
+    rollouts = score_rollouts(sampled)
 
     def measure(policy: Any) -> torch.Tensor:
         advantages = token_advantages(policy, rollouts, config)

@@ -52,7 +52,7 @@ def record() -> tuple[list[str], list[Turn]]:
     sampler = PromptSampler(task, 1.0, task_examples(task, "train"))
     prompts = sample_prompts([sampler], config.prompts_per_step, 0, f"{config.seed}")[:1]
     sampled = sample_rollouts(policy, prompts, config.group_size, config.sampling, f"{config.seed}/0")
-    rows = score_rollouts(policy, sampled)
+    rows = score_rollouts(sampled)
     pool.close_idle()
     process, outcome = (
         token_advantages(policy, rows, TrainConfig.from_mapping({"supervision": mode}, defaults=task.defaults))[ROW]

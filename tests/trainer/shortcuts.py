@@ -65,7 +65,7 @@ def roll_out(policy: Policy, prompts: Sequence[Prompt], group_size: int, **optio
     """Sampled and scored completions; ``options`` are ``seed`` and settings of sampling."""
     seed = options.pop("seed")
     sampling = SamplingConfig().model_copy(update=options)  # temperature 0 is greedy, and no setting of training
-    return score_rollouts(policy, sample_rollouts(policy, prompts, group_size, sampling, seed))
+    return score_rollouts(sample_rollouts(policy, prompts, group_size, sampling, seed))
 
 
 def packed(policy: Policy, rollouts: Sequence[ScoredRollout], config: TrainConfig) -> Batch:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import math
 import random
-from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,10 +20,10 @@ from grpo_env.trainer.engine.bundled import TASKS
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.sampling.sampler import Rollout
 from grpo_env.trainer.extensions.prompt_sampler import take
-from grpo_env.trainer.rollout import SampledGroups, make_prompts, sample_rollouts
+from grpo_env.trainer.rollout import make_prompts
 from grpo_env.trainer.run.evaluation import evaluate, summarize
 from grpo_env.trainer.run.score_rows import write_scores
-from grpo_env.trainer.shared_types import Prompt, ScoredRollout
+from grpo_env.trainer.shared_types import ScoredRollout
 
 
 @pytest.mark.parametrize("samples", [1, 2, 5, 6])
@@ -141,21 +139,6 @@ def test_run_eval_refuses_settings_of_training(make_task) -> None:
         run_eval(make_task(), optimizer={"learning_rate": 1.0})
     with pytest.raises(UsageError, match=r"unknown setting 'max_tokens'; .*'sampling\.max_new_tokens'"):
         run_eval(make_task(), max_tokens=1)
-
-
-def test_an_evaluation_may_have_groups_of_one(make_task, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its keys are its own: training needs at least two."""
-    sizes: list[int] = []
-
-    def counted(policy: Policy, prompts: Sequence[Prompt], group_size: int, *options: Any) -> SampledGroups:
-        sizes.append(len(prompts) * group_size)
-        return sample_rollouts(policy, prompts, group_size, *options)
-
-    monkeypatch.setattr("grpo_env.trainer.run.evaluation.sample_rollouts", counted)
-    run_eval(make_task(), samples=1, limit=3, sampling={"max_new_tokens": 2}, prompts_per_step=2, group_size=1)
-    assert sizes == [2, 1, 2, 1]
-    with pytest.raises(UsageError, match=r"^eval: group_size is 0; it must be a whole number of at least 1"):
-        run_eval(make_task(), group_size=0)
 
 
 def test_what_is_evaluated_is_named(make_task, monkeypatch: pytest.MonkeyPatch) -> None:

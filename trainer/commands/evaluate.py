@@ -13,7 +13,6 @@ from rich.console import Console
 from grpo_env.confidence_intervals import pass_at_k
 from grpo_env.endpoint import Endpoint
 from grpo_env.environments import pool
-from grpo_env.errors import UsageError
 from grpo_env.rows.writer import check_new
 from grpo_env.taskfile.task import Task, load_task
 from grpo_env.workers import scoring_process
@@ -68,8 +67,8 @@ def run_eval(
         out: a new ``.jsonl`` file for the sampled completions with their scores, as ``grpo_env score`` writes them.
         overwrite: replace ``out`` if it exists.
         console: gets messages and the progress.
-        settings: any of ``SETTINGS``, as for ``train``; their defaults come from the task's ``train`` section. And
-            ``prompts_per_step`` and ``group_size``, each at least 1, whose product is sampled at once.
+        settings: any of ``SETTINGS``, as for ``train``; their defaults come from the task's ``train`` section, whose
+            ``prompts_per_step`` x ``group_size`` are sampled at once.
 
     Returns:
         ``greedy`` and ``sampled`` means (see ``summarize``; ``None`` where nothing could be scored) and ``pass@k``.
@@ -81,11 +80,8 @@ def run_eval(
     task = load_task(task) if isinstance(task, str) else task
     console = console or Console(stderr=True, quiet=True)
     served = None if endpoint is None else ServedModel.of(endpoint, model, task)
-    sizes: dict[str, Any] = {}
-    for name in {"prompts_per_step", "group_size"} & settings.keys() if served is None else ():
-        sizes[name] = _count(name, settings.pop(name))
     known_settings = SETTINGS if served is None else SERVED_SETTINGS
-    config = sampling_config(task, "eval", known_settings, model, settings).model_copy(update=sizes)
+    config = sampling_config(task, "eval", known_settings, model, settings)
     if out is not None:
         check_new(out, overwrite=overwrite)
     report = partial(console.print, markup=False, style="yellow", soft_wrap=True)
@@ -122,12 +118,6 @@ def run_eval(
         **_pass_at(sampled, samples, config.seed),
         **({"overlong_prompts": overlong[0]} if overlong else {}),
     }
-
-
-def _count(name: str, value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise UsageError(f"eval: {name} is {value!r}; it must be a whole number of at least 1")
-    return value
 
 
 def _pass_at(rollouts: Sequence[ScoredRollout], samples: int, seed: int) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from ..run.progress import progress
 from ..run.prompt_lengths import fitting_examples
 from ..run.task_checks import check_tags
 from ..shared_types import Prompt
-from .sampling_policy import sampling_config, sampling_identity, sampling_policy
+from .sampling_policy import resumable, sampling_config, sampling_identity, sampling_policy
 from .served_model import SETTINGS as SERVED_SETTINGS
 from .served_model import ServedModel
 
@@ -135,15 +135,9 @@ def generate(
             f"task       {task.name}: {counted(len(examples), 'example')} of the {request.split} split, "
             f"{request.copies} completions each"
         )
-        if output.summary.rows:
-            console.print(f"resuming after {counted(output.summary.rows, 'example')} of an interrupted run")
         before, start = output.summary.completions, time.perf_counter()
-        try:
+        with resumable(output, counted(output.summary.rows, "example"), "prompts", console):
             _sample_rest(sampler, make_prompts(task, examples), config, request, output, console)
-        except BaseException:
-            if output.resumable:
-                console.print("finished prompts are kept; the same command resumes after them", style="yellow")
-            raise
         output.finish()
     _print_summary(output.summary, before, time.perf_counter() - start, config, console)
     return output.summary

@@ -40,10 +40,11 @@ from ..engine.sampling.sampler import Rollout
 from ..extensions.step_values import continuations
 from ..group_scoring import metric_value, scores_of
 from ..run.progress import progress
+from ..run.task_checks import check_continuable
 from ..shared_types import Prompt, Start
 from ..step_tokens import completion_ends
 from .generate import RESERVED, SETTINGS
-from .sampling_policy import sampling_config, sampling_identity, sampling_policy
+from .sampling_policy import resumable, sampling_config, sampling_identity, sampling_policy
 
 PART = "rollouts"
 """The part of a score row that has the soft labels as step scores."""
@@ -199,15 +200,9 @@ def label_steps(
     identity = {**labels.identity(), "file": file.identity()}
     output = ResumableOutput(out, identity, inputs=[completions], restart=restart, overwrite=overwrite)
     with output, sampling_policy(labels.config, console) as policy:
-        if output.summary.rows:
-            console.print(f"resuming after {counted(output.summary.completions, 'completion')} of an interrupted run")
         before, start = Counter(output.summary.statuses.get("steps")), time.perf_counter()
-        try:
+        with resumable(output, counted(output.summary.completions, "completion"), "rows", console):
             _label_rest(labels, policy, file, records[output.chunks * ROWS :], output, console)
-        except BaseException:
-            if output.resumable:
-                console.print("finished rows are kept; the same command resumes after them", style="yellow")
-            raise
         rejects = output.finish()
     _print_summary(output.summary, before, time.perf_counter() - start, console)
     if not output.summary.completions:
@@ -220,12 +215,7 @@ def label_steps(
 
 def _check_task(task: Task) -> None:
     """Raises ``UsageError`` for a task whose completions cannot be continued from a step."""
-    if task.scores_groups:
-        reason = "compares the completions of a group, so a continuation cannot be scored by itself"
-        raise UsageError(f"label-steps: the task {task.name} {reason}")
-    if task.spec.environment is not None:
-        reason = "has an environment, and episodes are not continued from a turn"
-        raise UsageError(f"label-steps: the task {task.name} {reason}")
+    check_continuable(task, "label-steps")
     if PART in task.spec.verifiers:
         raise UsageError(f"{task.source}: a verifier is called {PART!r}, as the labels are; rename it")
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
 from rich.console import Console
 
-from grpo_env.core import Completion, Example, Group
+from grpo_env.core import Completion, Example
 from grpo_env.endpoint import Endpoint, Failure, Reply, ask, check_address, usable_key
 from grpo_env.errors import RunError, UsageError
 from grpo_env.plural import counted
@@ -24,8 +24,7 @@ from grpo_env.taskfile.task import Task
 
 from ..config import TrainConfig
 from ..engine.sampling.sampler import Rollout
-from ..group_scoring import scores_of
-from ..rollout import group_seeds, with_score
+from ..rollout import SampledGroups, group_seeds, score_rollouts
 from ..shared_types import Prompt, ScoredRollout
 
 KEY = "OPENAI_API_KEY"
@@ -160,16 +159,8 @@ def evaluate_served(
     for start in range(0, len(prompts), chunk):
         part = prompts[start : start + chunk]
         rows = model.sample(part, size, config, temperature=temperature, seed=f"{config.seed}/eval", advance=advance)
-        rollouts += _scored(part, rows, size)
+        sampled = SampledGroups(part)
+        for number in range(len(part)):
+            sampled.add(number, rows[number * size : (number + 1) * size])
+        rollouts += score_rollouts(sampled)
     return rollouts
-
-
-def _scored(prompts: Sequence[Prompt], rows: Sequence[Rollout], size: int) -> Iterator[ScoredRollout]:
-    """Rollouts with their scores; ``size`` adjacent ones answer the same prompt of a task."""
-    groups = [
-        Group(prompt.example, [row.completion() for row in rows[place * size : (place + 1) * size]])
-        for place, prompt in enumerate(prompts)
-    ]
-    scores = [score for group in scores_of(prompts[0].verifier, groups) for score in group]
-    for place, (row, score) in enumerate(zip(rows, scores, strict=True)):
-        yield with_score(prompts[place // size], row, score)

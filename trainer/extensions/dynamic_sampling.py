@@ -27,7 +27,7 @@ def sample_groups(policy: Policy, config: TrainConfig, samplers: Sequence[Prompt
         prompts = sample_prompts(samplers, config.prompts_per_step, step, f"{config.seed}{groups.seed}")
         seed = f"{config.seed}/{step}{groups.seed}"
         sampled = sample_rollouts(policy, prompts[: groups.missing], config.group_size, config.sampling, seed)
-        groups.add(score_rollouts(policy, sampled))
+        groups.add(score_rollouts(sampled))
     return groups
 
 

@@ -138,7 +138,7 @@ def continuations(
 
     Processes divide the starts among them.
     """
-    scored = score_rollouts(policy, sample_from(policy, starts, count, sampling))
+    scored = score_rollouts(sample_from(policy, starts, count, sampling))
     return [scored[place : place + count] for place in range(0, len(scored), count)]
 
 

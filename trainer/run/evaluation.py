@@ -38,9 +38,8 @@ def evaluate(
     order = sorted(range(len(prompts)), key=lengths.__getitem__)
     for start in range(0, len(order), chunk):
         part = [prompts[index] for index in order[start : start + chunk]]
-        rollouts += score_rollouts(
-            policy, sample_rollouts(policy, part, group_size, sampling, f"{config.seed}/eval", advance)
-        )
+        sampled = sample_rollouts(policy, part, group_size, sampling, f"{config.seed}/eval", advance)
+        rollouts += score_rollouts(sampled)
     groups = {index: rollouts[place * group_size : (place + 1) * group_size] for place, index in enumerate(order)}
     return [rollout for index in range(len(prompts)) for rollout in groups[index]]
 

@@ -68,7 +68,7 @@ def check_reward(task: Task, config: TrainConfig) -> None:
             f"dynamic_sampling.part={part}: no such part of the reward of {task.name}; {nearest(part, parts)}"
         )
     if config.step_values.rollouts:
-        _check_valued(task)
+        check_continuable(task, "step_values.rollouts")
     task.check_usable()
 
 
@@ -133,15 +133,15 @@ def end_warning(policy: Policy, example: Example) -> str | None:
     )
 
 
-def _check_valued(task: Task) -> None:
-    """Raises ``UsageError`` unless a task's completions can be continued from a step, and scored by themselves."""
+def check_continuable(task: Task, what: str) -> None:
+    """Raises ``UsageError``, beginning with ``what``, unless completions can be continued from a step, and scored."""
     if task.spec.environment is not None:
         raise UsageError(
-            f"step_values.rollouts: {task.source} has an environment, and episodes are not continued from a turn; "
-            "score turns by verifiers with on: each"
+            f"{what}: {task.source} has an environment, and episodes are not continued from a turn; score turns by "
+            "verifiers with on: each"
         )
     if task.scores_groups:
         raise UsageError(
-            f"step_values.rollouts: a verifier of the task {task.name} compares the completions of a group, so "
-            "continuations of a step have no score that is comparable with theirs"
+            f"{what}: a verifier of the task {task.name} compares the completions of a group, so a continuation of a "
+            "step cannot be scored by itself"
         )

@@ -53,7 +53,7 @@ def named_weights(policy: Policy) -> Iterator[tuple[str, Tensor]]:
 
 
 def save_adapter(policy: Policy, folder: Path) -> None:
-    """Write an adapter with its config. In any process: ``save_pretrained`` of transformers writes in the first alone."""
+    """Write an adapter with its config, in any process; transformers' ``save_pretrained`` writes in the first alone."""
     model, (name,) = policy.model, policy.model.active_adapters()
     model.peft_config[name].save_pretrained(folder)
     weights = {f"base_model.model.{key}": value.cpu() for key, value in model.get_adapter_state_dict(name).items()}
