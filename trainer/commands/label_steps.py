@@ -10,10 +10,10 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.console import Console
 
@@ -45,6 +45,9 @@ from ..shared_types import Prompt, Start
 from ..step_tokens import completion_ends
 from .generate import RESERVED, SETTINGS
 from .sampling_policy import resumable, sampling_config, sampling_identity, sampling_policy
+
+if TYPE_CHECKING:
+    from grpo_env.verifiers.steps import StepEnd
 
 PART = "rollouts"
 """The part of a score row that has the soft labels as step scores."""
@@ -105,9 +108,7 @@ class Labels:
         return {
             **sampling_identity(self.config, SETTINGS),
             "task": self.task.resolved(),
-            "rollouts": self.request.rollouts,
-            "segments": self.request.segments,
-            "limit": self.request.limit,
+            **asdict(self.request),
         }
 
     def of(
@@ -118,16 +119,19 @@ class Labels:
         ``correct`` says which of them are correct themselves. Completions of the same example that begin with the same
         tokens share continuations.
         """
-        starts = dict[_Key, Start]()
-        steps = []
+        starts: dict[_Key, Start] = {}
+        found: list[list[tuple[StepEnd, _Key | None]]] = []
         for example, rollout in completions:
             ends, seen = completion_ends(policy.decode, rollout), rollout.completion(self.task.format.prefill)
-            steps.append(self.task.step_ends(seen, ends, self.request.segments))
-            for token in self._continued(rollout, [step.token for step in steps[-1]]):
-                key = _key(example, rollout, token)
-                prompt = Prompt(self.task, self.task.verifier, example)
-                seed = f"{self.config.seed}/labels/{example.id}/{_digest(key[-1])}"
-                starts.setdefault(key, Start(prompt, rollout, token + 1, seed))
+            found.append([])
+            for step in self.task.step_ends(seen, ends, self.request.segments):
+                key = None
+                if step.token is not None and step.token < len(rollout.ids) - 1:  # the completion goes on
+                    key = _key(example, rollout, step.token)
+                    prompt = Prompt(self.task, self.task.verifier, example)
+                    seed = f"{self.config.seed}/labels/{example.id}/{_digest(key[-1])}"
+                    starts.setdefault(key, Start(prompt, rollout, step.token + 1, seed))
+                found[-1].append((step, key))
         scored = continuations(policy, list(starts.values()), self.request.rollouts, self.config.sampling)
         verdicts = {
             key: [row.correct >= 1 for row in rows if row.correct is not None]
@@ -135,21 +139,15 @@ class Labels:
         }
         pairs = zip(starts.values(), scored, strict=True)
         tokens = sum(len(row.rollout.ids) - start.length for start, rows in pairs for row in rows)
-        labels: list[list[StepLabel]] = []
-        for (example, rollout), ends_of, own in zip(completions, steps, correct, strict=True):
-            labels.append([])
-            for step in ends_of:
-                known = [] if own is None else [own]
-                is_own = not self._continued(rollout, [step.token])
-                if step.token is not None and not is_own:
-                    known = verdicts[_key(example, rollout, step.token)]
-                labels[-1].append(StepLabel(step.start, step.end, sum(known), len(known), is_own))
-        return labels, tokens
+        owns = [[] if own is None else [own] for own in correct]
+        return [
+            [_label(step, own if key is None else verdicts[key], key is None) for step, key in steps]
+            for steps, own in zip(found, owns, strict=True)
+        ], tokens
 
-    @staticmethod
-    def _continued(rollout: Rollout, tokens: Sequence[int | None]) -> list[int]:
-        """Those of ``tokens`` from which the completion goes on."""
-        return [token for token in tokens if token is not None and token < len(rollout.ids) - 1]
+
+def _label(step: StepEnd, verdicts: Sequence[bool], own: bool) -> StepLabel:
+    return StepLabel(step.start, step.end, sum(verdicts), len(verdicts), own)
 
 
 def label_steps(

@@ -1,41 +1,19 @@
 """The settings of a training run, their ranges, and error messages for wrong ones."""
 
-from .algorithm import (
-    AdvantageConfig,
-    Aggregation,
-    ImportanceLevel,
-    KLConfig,
-    LossConfig,
-    OptimizerConfig,
-    Scale,
-    Std,
-    StepCredit,
-)
-from .effects import check_effects
-from .reward_model import RewardModelConfig
-from .sampling import SamplingConfig, engine_here
-from .step_values import Segments, StepValuesConfig
-from .train import FIELDS, GROUPS, TrainConfig, flatten, with_located_code
-
-__all__ = [
-    "FIELDS",
-    "GROUPS",
-    "AdvantageConfig",
-    "Aggregation",
-    "ImportanceLevel",
-    "KLConfig",
-    "LossConfig",
-    "OptimizerConfig",
-    "RewardModelConfig",
-    "SamplingConfig",
-    "Scale",
-    "Segments",
-    "Std",
-    "StepCredit",
-    "StepValuesConfig",
-    "TrainConfig",
-    "check_effects",
-    "engine_here",
-    "flatten",
-    "with_located_code",
-]
+from .algorithm import AdvantageConfig as AdvantageConfig
+from .algorithm import Aggregation as Aggregation
+from .algorithm import ImportanceLevel as ImportanceLevel
+from .algorithm import KLConfig as KLConfig
+from .algorithm import LossConfig as LossConfig
+from .algorithm import OptimizerConfig as OptimizerConfig
+from .effects import check_effects as check_effects
+from .reward_model import RewardModelConfig as RewardModelConfig
+from .sampling import SamplingConfig as SamplingConfig
+from .sampling import engine_here as engine_here
+from .step_values import Segments as Segments
+from .step_values import StepValuesConfig as StepValuesConfig
+from .train import FIELDS as FIELDS
+from .train import GROUPS as GROUPS
+from .train import TrainConfig as TrainConfig
+from .train import flatten as flatten
+from .train import with_located_code as with_located_code

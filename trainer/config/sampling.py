@@ -33,9 +33,9 @@ class SamplingConfig(Settings):
     engine: Literal["auto", "own", "vllm"] = "auto"
     """The library's own loop, or vLLM. ``auto``: vLLM with ``url``, or on CUDA where it is installed."""
     url: str | None = None
-    """vLLM servers, separated by commas; null: vLLM in this process."""
+    """vLLM servers, separated by commas; null: vLLM in each process of the trainer."""
     gpu_memory_fraction: float = Field(default=0.3, gt=0, le=1)
-    """Fraction of the GPU for vLLM in this process while it samples."""
+    """Fraction of its GPU for vLLM in a process while it samples."""
 
     @model_validator(mode="after")
     def _servers_are_of_vllm(self) -> Self:
