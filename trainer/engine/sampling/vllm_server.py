@@ -1,7 +1,7 @@
 """vLLM on servers (``sampling.url``): token ids in and out over HTTP, groups spread over all of them.
 
 A server needs ``VLLM_SERVER_DEV_MODE=1`` and ``--logprobs-mode processed_logprobs``; docs/scaling.md has the commands.
-It loads new weights from a folder (``weights.send_weights``). A server that fails ends the run, which is saved and
+It loads new weights from a folder (``send_weights``). A server that fails ends the run, which is saved and
 gives the server its weights when it is resumed.
 """
 
