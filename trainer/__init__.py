@@ -1,7 +1,7 @@
 """The GRPO trainer: pure maths in advantages and losses, the algorithm in loop.
 
-In the order of a step: ``loop``, ``rollout`` (``group_scoring``), ``scored_groups`` (``step_tokens``), ``advantages``,
-``batch``, ``reference``, ``losses``, ``update`` (``optimizer``, ``out_of_memory``). Several rooms have
+In the order of a step: ``loop``, ``rollout`` (``background_scorer``), ``scored_groups`` (``step_tokens``),
+``advantages``, ``batch``, ``reference``, ``losses``, ``update`` (``optimizer``, ``out_of_memory``). Several rooms have
 ``shared_types``; ``custom`` checks functions of the user's. Around them: ``extensions``, what other papers add;
 ``episodes``, of several turns; ``engine``, which runs the model; ``run``, a run's folder and console; ``commands``,
 which only sample.

@@ -15,11 +15,11 @@ from grpo_env.environments.episode import EnvironmentClass
 from grpo_env.taskfile.schema import AnySplit
 from grpo_env.taskfile.task import Task
 
+from .background_scorer import BackgroundScorer, metric_value, scores_in_batches, scores_of
 from .config import SamplingConfig
 from .engine.policy import Policy
 from .engine.sampling.sampler import OnGroup, Rollout, sample
 from .episodes.sampling import sample_episodes
-from .group_scoring import BackgroundScorer, metric_value, scores_in_batches, scores_of
 from .shared_types import Prompt, ScoredRollout, Start
 
 

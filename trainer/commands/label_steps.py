@@ -34,11 +34,11 @@ from grpo_env.scoring.summary import ScoreSummary
 from grpo_env.scoring.summary_table import print_skipped
 from grpo_env.taskfile.task import Task
 
+from ..background_scorer import metric_value, scores_of
 from ..config import Segments, TrainConfig
 from ..engine.policy import Policy
 from ..engine.sampling.sampler import Rollout
 from ..extensions.step_values import continuations
-from ..group_scoring import metric_value, scores_of
 from ..run.progress import progress
 from ..run.task_checks import check_continuable
 from ..shared_types import Prompt, Start

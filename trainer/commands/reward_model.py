@@ -20,9 +20,9 @@ from grpo_env.plural import counted
 from grpo_env.results.rows import read_scores
 from grpo_env.taskfile.task import Task, make_verifier
 
+from ..background_scorer import scores_of
 from ..config import TrainConfig
 from ..engine.bundled import MODELS
-from ..group_scoring import scores_of
 from ..reward_models.figures import Figures, Mean, held_out_figures
 from ..reward_models.fit import RATE, FitSettings, fit, save
 from ..reward_models.labels import Labelled, LabelledSet, label, split_by_prompt
