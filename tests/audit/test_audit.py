@@ -358,7 +358,7 @@ def test_the_command_fails_for_exploits_unless_told_otherwise(monkeypatch):
     assert (code, "EXPLOIT varied_filler" in text) == (1, True)
     code, text = exit_code(paid, "--json", "--fail-on", "never")
     assert (code, "varied_filler" in json.loads(text)["exploits"]) == (0, True)
-    assert exit_code("--fail-on", "sometimes")[0] == 1  # a UsageError, which main() turns into 2
+    assert exit_code("--fail-on", "sometimes")[0] == 2
 
 
 DATA = Path(os.environ.get("GRPO_ENV_DATA", "../shared/data"))

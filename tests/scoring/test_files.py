@@ -158,7 +158,7 @@ def test_a_misspelled_column_of_any_option_stops_at_once_with_the_nearest(task, 
     file = write(tmp_path / "c.jsonl", [{"completion": "5", "answer": "5", "known_column": "true"}])
     fields = Fields(**{field: ("known_colum",) if field == "label" else "known_colum"})
     with pytest.raises(UsageError, match=rf"no {field}.* \(no field 'known_colum'; did you mean 'known_column'\?\)"):
-        score_files(task, [file], None, Options(fields), workers=1, console=quiet())
+        score_files(task, [file], None, Options(fields, workers=1), console=quiet())
 
 
 def test_rows_without_a_column_among_others_are_rejects(task, tmp_path):
