@@ -8,7 +8,7 @@ from typing import Any
 
 from grpo_env.core import Example, Group
 from grpo_env.rows.column_names import guess
-from grpo_env.taskfile.gold_forms import SOME, TESTS, as_fraction, has_physical_unit, is_program, list_template
+from grpo_env.taskfile.gold_forms import MOST, SOME, TESTS, as_fraction, has_physical_unit, is_program, list_template
 from grpo_env.taskfile.task import Task
 from grpo_env.workers.scoring_process import score_in_process
 
@@ -38,12 +38,18 @@ def gold_forms(task: Task, examples: Sequence[Example], golds: Sequence[str]) ->
 
 def _units(name: str, spec: Any, examples: Sequence[Example], golds: Sequence[str]) -> Iterator[Finding]:
     """Physical quantities, as in SciBench: 500 mm is right for 50 cm, and 9.8 for 9.81 m/s^2."""
+    from grpo_env.verifiers.answers.gold import kind_of_gold
+
     indices = [index for index, gold in enumerate(golds) if has_physical_unit(gold)]
     if len(indices) < SOME * len(golds):
         return
+    if sum(kind_of_gold(gold) == "number" or has_physical_unit(gold) for gold in golds) < MOST * len(golds):
+        what = f"{_some(indices, golds, examples)} have units: {name} takes no other unit"
+        yield warning("gold", f"verifiers.{name}", what, "ask for the unit in the prompt")
+        return
     line = yaml_line("numeric", {"weight": weight_of(spec), "rel_tol": 0.01, "units": "convert"})
     what = f"{_some(indices, golds, examples)} have units: {name} takes no other unit and no rounded value"
-    yield warning("gold", f"verifiers.{name}", what, f"write, with metric: numeric: {line}")
+    yield warning("gold", f"verifiers.{name}", what, f"set metric: numeric, and under verifiers write {line}")
 
 
 def _rounded(task: Task, examples: Sequence[Example], golds: Sequence[str]) -> Iterator[Finding]:

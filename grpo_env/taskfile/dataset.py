@@ -90,7 +90,7 @@ def load_rows(
     kept = list(islice(accepted(), min(bounds, default=None)))
     if not kept:
         if not read:
-            raise UsageError(f"{source}: dataset: the {split} split is empty")
+            raise UsageError(f"{source}: dataset: the {split} split is empty; give more rows, or another dataset.split")
         if dropped == read:
             raise UsageError(f"{source}: dataset.filter leaves out all {read:,} rows of the {split} split")
         raise UsageError(f"{source}: no row of the {split} split has a usable gold answer")

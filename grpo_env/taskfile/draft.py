@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.resources import files
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from grpo_env.rows.reader import read_records
 
 from .dataset import is_local, load_rows
 from .doubtful_golds import doubtful
-from .gold_forms import SOME, TESTS, as_fraction, has_physical_unit, is_program, list_template
+from .gold_forms import MOST, SOME, TESTS, as_fraction, has_physical_unit, is_program, list_template
 from .kinds_of_golds import MATHEMATICS, PLURALS, counted, main_kind
 from .question_parts import LETTERS, Options, find_options, find_passages, find_unit, passage_template, variable
 from .schema import DatasetSpec
@@ -35,7 +36,6 @@ SHOWN = 5  # rows whose passages are compared with their questions
 SMALL = 100  # rows; of fewer, three in ten are held out
 ID = ("id", "uid", "uuid", "key", "sku", "index")
 ENTRY_POINT = ("entry_point",)
-MOST = 0.9  # of the gold answers have to be readable by a verifier for it to be taken
 CASE_ROWS = 50  # rows that are tried for a case
 REASONING = "I read the question again and work it out."
 SHORT = 80  # characters of an answer that suits a case
@@ -217,7 +217,7 @@ def _numbers(table: _Table, metric: _Metric, golds: Sequence[str]) -> _Metric:
     unit = find_unit(table.rows, (table.question, table.answer))
     with_unit = replace(metric, template=f"{metric.template} {{{{ {variable(unit)} }}}}") if unit else metric
     quantities = [gold for gold in with_unit.golds(table) if gold]
-    if sum(map(has_physical_unit, quantities)) >= SOME * len(quantities):
+    if find_spec("pint") and sum(map(has_physical_unit, quantities)) >= SOME * len(quantities):
         numeric = replace(with_unit, name="numeric", options={"rel_tol": 0.01, "units": "convert"})
         readable = [gold for gold in quantities if numeric.verifier.problem(_example(gold, {})) is None]
         if len(readable) >= MOST * len(quantities):

@@ -8,6 +8,7 @@ import textwrap
 from fractions import Fraction
 
 SOME = 0.2  # the fraction of the gold answers from which on they are said to have a form
+MOST = 0.9  # of the gold answers have to be readable by a verifier for it to be proposed
 TESTS = ("tests", "test", "asserts")  # columns with the tests of programs
 MOST_CODE = 20_000  # characters of a program
 LONGEST = 160  # characters of a number

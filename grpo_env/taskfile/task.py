@@ -396,6 +396,9 @@ def _with_overrides(data: Mapping[str, Any], overrides: Mapping[str, Any], folde
     A path is looked for in the folder of the task file, if it stands there, and then in the current folder. What is in
     neither stays as it is, such as a hub id.
     """
+    if not isinstance(overrides, Mapping):
+        kind = type(overrides).__name__
+        raise UsageError(f'overrides: expected a mapping such as {{"dataset.path": "train.jsonl"}}, found a {kind}')
     changed = deepcopy(dict(data))
     _locate(changed.get("verifiers"), folder, folder)
     for key, value in sorted(overrides.items(), key=lambda item: item[0] != "dataset.path"):  # it resets other keys

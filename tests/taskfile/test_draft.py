@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 
 import pyarrow.parquet
 import pytest
@@ -216,6 +217,14 @@ def test_the_task_is_what_check_would_advise(tmp_path, rows, written, prompt):
     assert {finding.check for finding in result.findings} <= {"overlap", "columns"}, str(result)
     assert result.facts["cases"] == "2 cases, 4 values, 0 wrong"
     assert task.spec.description.startswith(f"{len(rows)} questions of rows.jsonl")
+
+
+def test_units_are_compared_as_written_without_the_package_that_converts_them(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pint", None)  # as if it were not installed
+    file = tmp_path / "own.yaml"
+    rows = [{"question": f"How long is side {n}?", "answer": f"{n} cm"} for n in range(2, 12)]
+    file.write_text(draft_task(file, write(tmp_path / "rows.jsonl", rows)).text)
+    assert load_task(file).metric == "accuracy"
 
 
 def test_programs_with_tests_are_run(tmp_path):

@@ -642,6 +642,8 @@ def test_overrides_of_unknown_keys_are_errors(file):
         load_task(file, {"datset.path": "x"})
     with pytest.raises(UsageError, match="not a section"):
         load_task(file, {"metric.x": 1})
+    with pytest.raises(UsageError, match=r"overrides: expected a mapping such as .*, found a list"):
+        load_task(file, ["metric=x"])
 
 
 @pytest.mark.parametrize("path", task_files(), ids=lambda path: path.stem)

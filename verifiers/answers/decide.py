@@ -24,7 +24,7 @@ from .math.parse import parse
 from .math.verdict import Rules, Verdict
 from .quantities.number import Number, OverLimitError
 from .quantities.units import factor_at_start, measure_at_start, read_unit, same_unit
-from .rules import first_rule, inner_text
+from .rules import first_rule, inner_text, may_state, only_number
 
 ACCEPTS: dict[Kind, Callable[[str], bool]] = {"choice": names_option, "truth": names_truth}
 """Which texts can be an answer at all, where the kind of the gold answer says so."""
@@ -44,7 +44,8 @@ RULE_OF = {
 """The name of the comparison that each reason to accept an answer stands for."""
 
 _SAME_INTEGER = Verdict(True, "the same number", RULE_OF["the same number"])
-_OTHER_INTEGER = Verdict(False, "a different number")
+_OTHER_NUMBER = Verdict(False, "a different number")
+_WORDS = Verdict(False, "words where a number or formula was expected")
 _OPTION = lazy_compile(r"(?:option |choice )?\(?([A-Za-z])\)?[.:,]?(?: (.*))?", re.DOTALL)
 _CALCULATED = lazy_compile(
     r"\A\\text\{\([A-Z]\)\},\s*\d|\A(?:\\text\{)?\W*[A-Z]\)\}?\s*(?:[;/]|-\s?\d|[=+<>]|(?:\\text\{)?not\b|\\(?:cup|ne|cap|\s))"
@@ -62,7 +63,7 @@ def decide(gold: Gold, text: str, final: ExtractedAnswer, rules: Rules) -> Verdi
         if text == gold.digits:
             return _SAME_INTEGER
         if text[0] != "0" and len(text) < 100 and text.isascii() and rules.exact:
-            return _OTHER_INTEGER
+            return _OTHER_NUMBER
     failure: UnreadableError | None = None
     if final.unit and gold.kind == "number":
         if unit := _unit_behind(gold, text, final):
@@ -92,6 +93,8 @@ def decide(gold: Gold, text: str, final: ExtractedAnswer, rules: Rules) -> Verdi
         return Verdict(True, f"right by the rule {rule!r}", rule)
     if failure:
         raise failure
+    if verdict.reason == "several answers where one was expected" and only_number(text):  # "So it costs $1,450."
+        return _OTHER_NUMBER if may_state(text, final.source) else _WORDS
     return verdict
 
 
@@ -113,7 +116,8 @@ def _by_kind(gold: Gold, text: str, rules: Rules) -> Verdict:
         return Verdict(same, "the same date" if same else "a different date")
     if gold.kind == "truth":
         same, with_reason = same_truth(gold.text, text, rules.ignore_case)
-        return Verdict(same, "the same text" if same else "a different text", "with its reason" if with_reason else "")
+        rule = "with its reason" if with_reason else ""
+        return Verdict(same, "the same text" if same else "a different answer", rule)
     if gold.kind == "literal":
         same = same_literal(gold.text, text)
         return Verdict(same, "the same value" if same else "a different value")
@@ -133,8 +137,9 @@ def _by_letter(gold: Gold, text: str, rules: Rules) -> Verdict:
         return Verdict(False, "several answers, or a doubt")
     if option and theirs and theirs[2] and not same_text(option, theirs[2], rules.ignore_case):
         return Verdict(False, "a different text")
-    same = named.letters == {letter.upper()} and (rules.ignore_case or letter in text)
-    return Verdict(same, "the same choice" if same else "a different text")
+    if named.letters == {letter.upper()} and (rules.ignore_case or letter in text):
+        return Verdict(True, "the same choice")
+    return Verdict(False, "a different choice" if named.letters else "a different text")
 
 
 def _unit_behind(gold: Gold, text: str, final: ExtractedAnswer) -> str | None:

@@ -59,6 +59,11 @@ def test_right_answers(gold: str, answer: str, rule: str) -> None:
         ("2024-05-01", "<answer>1969年5月1日</answer>", "no date that can be read"),
         ('{"a": 1}', '<answer>{"a": 2}</answer>', "a different value"),
         ("Paris", "<answer>Lyon</answer>", "a different text"),
+        ("yes", "No, it is a vegetable.", "a different answer"),
+        ("C", "(A) mint", "a different choice"),
+        ("$1,500", "So the price is $1,450.", "a different number"),
+        ("1500", "<answer>The price is $1,450.</answer>", "a different number"),
+        ("1500", "The price is $1,500.", "words where a number or formula was expected"),
     ],
 )
 def test_wrong_answers(gold: str, completion: str, reason: str) -> None:

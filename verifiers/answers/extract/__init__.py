@@ -102,8 +102,8 @@ def final_answer(
     if text is None:
         return ExtractedAnswer((), "reasoning", "the reasoning block is not closed")
     text = before_new_question(text)
-    answer = _last_accepted(format, text, sources, accepts) if accepts else None
-    answer = answer or _answer(format, text, sources, is_number)
+    accepted = _last_accepted(format, text, sources, accepts) if accepts else None
+    answer = accepted or _answer(format, text, sources, is_number)
     if answer is None:
         is_empty = "there is no text after the reasoning" if completion.text else "the text is empty"
         places = f"write it {_places(format, sources)}" if text.strip() else is_empty
@@ -111,7 +111,7 @@ def final_answer(
     answers, source, reason, denied, end, unit, _ = answer
     if source == "last_line" and end:
         unit = unit_behind(text, end)
-    elif source == "last_line" and len(sources) > 1:
+    elif source == "last_line" and len(sources) > 1 and not accepted:
         reason = f"all of the last line was compared, since no answer is {_places(format, sources)}"
     return ExtractedAnswer(answers, source, reason, denied, end, unit, text)
 

@@ -19,6 +19,7 @@ Reason: TypeAlias = Literal[  # of right answers, then of wrong ones
     "equal when rounded to decimals", "the same words", "the same choice", "the same elements", "the same date",
     "the same value", "equal by algebra",
     "a different number", "a different unit", "a different date", "a different value", "a different text",
+    "a different answer", "a different choice",
     "no date that can be read",
     "words where a number or formula was expected", "a number or formula where words were expected",
     "a different kind of answer", "a different number of elements", "different elements",
