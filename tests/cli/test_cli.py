@@ -269,6 +269,9 @@ def test_score_says_what_shows_its_reasons_and_that_works(file, tmp_path):
     assert "1 of 2 completions: accuracy below 1 or none" in shown.stdout
     assert "answer_tag: a different number" in shown.stdout
     assert "answer   '6', gold '5'" in shown.stdout
+    labeled = grpo_env("score", "arithmetic", file, "--label", "ok", "--out", tmp_path / "labeled.jsonl")
+    disagreeing = grpo_env(*labeled.stderr.splitlines()[-1].partition("Next: grpo_env ")[2].split())
+    assert disagreeing.stdout.startswith("1 of 2 completions: a verdict that is not their label")
 
 
 @pytest.mark.slow
