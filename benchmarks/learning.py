@@ -122,8 +122,7 @@ def evaluate(work: Work, model: str, examples: int) -> Point:
 
     pin_to_one_core(work.settings["engine.device"])
     task, _ = load(work)
-    names = {*SETTINGS, "prompts_per_step", "group_size"} - {"model"}
-    settings = {name: value for name, value in work.settings.items() if name in names}
+    settings = {name: work.settings[name] for name in SETTINGS if name in work.settings and name != "model"}
     result = run_eval(task, model, samples=1, limit=examples, **{**settings, "seed": 0})
     return {**{kind: result[kind]["accuracy"] for kind in KINDS}, "examples": examples}
 

@@ -287,8 +287,8 @@ def _gsm8k(setup: Setup) -> Work:
     }
     if setup.tiny:
         settings["sampling.overlong_prompts"] = "drop"  # the bundled model has few positions
-    path = {"dataset.path": f"{setup.data}/gsm8k_{{split}}.jsonl"}
-    return Work(BOXED, path, settings, {"engine.micro_batch_tokens": 16384}, {"per_device_train_batch_size": 32})
+    task = {"dataset.path": f"{setup.data}/gsm8k_{{split}}.jsonl", "train.prompts_per_step": 4 * prompts}  # of evals
+    return Work(BOXED, task, settings, {"engine.micro_batch_tokens": 16384}, {"per_device_train_batch_size": 32})
 
 
 def _examples(setup: Setup) -> int:
