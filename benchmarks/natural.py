@@ -282,7 +282,7 @@ def main() -> None:
         results[name] = {}
         for side in sides if rows else ():
             written = [{**row, "text": _as_read(side, row["text"])} for row in rows] if reading == "extracted" else rows
-            result = _run(side, sys.executable if side == "ours" else options.peer_python, written)
+            result = run_side(side, sys.executable if side == "ours" else options.peer_python, written)
             results[name][side] = verdicts = [Verdict(*verdict) for verdict in result["verdicts"]]
             cells = [name, side, f"{len(rows):,}", *count(rows, verdicts).cells]
             print(f"| {' | '.join(cells)} | {1000 * result['cpu'] / len(rows):.2f} |", flush=True)
@@ -303,7 +303,8 @@ def _as_read(side: str, extracted: str) -> str:
     return extracted if side == "ours" else rf"\boxed{{{bare.rstrip('.')}}}" if boxed else bare
 
 
-def _run(side: str, python: str, rows: list[Row]) -> dict[str, Any]:
+def run_side(side: str, python: str, rows: list[Row]) -> dict[str, Any]:
+    """The ``verdicts`` of a side on rows with ``gold`` and ``text``, in its own process, and its seconds (``cpu``)."""
     with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as file:
         file.writelines(json.dumps({"gold": row["gold"], "text": row["text"]}) + "\n" for row in rows)
         file.flush()

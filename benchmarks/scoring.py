@@ -4,7 +4,8 @@
     GRPO_ENV_DATA=FOLDER python benchmarks/scoring.py --rows 20000 --kills 20
 
 The rows are GSM8K's published model completions (gsm8k_model_solutions.jsonl, 5,276 of them), repeated, one per row;
-without ``GRPO_ENV_DATA``, completions of the bundled arithmetic problems.
+without ``GRPO_ENV_DATA``, completions of the bundled arithmetic problems. They are scored by the task and by
+``accuracy`` alone, and with ``--peer-python`` by plain loops over the functions of others.
 
 Fractions are of processor time, which hardly depends on what else the machine does: ``rows read, scored and written``
 is that of the scoring processes, ``splitting, communication, writing`` that of the process that splits the file and
@@ -24,15 +25,17 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
 import psutil
+from natural import run_side
 from rich.console import Console
 
 from grpo_env.scoring import Options, ScoreSummary, score_files
-from grpo_env.taskfile.task import load_task
+from grpo_env.taskfile.task import Task, load_task
 
 MODELS = ("6b_finetuning", "6b_verification", "175b_finetuning", "175b_verification")
 
@@ -92,13 +95,21 @@ class Memory:
                     continue
 
 
-def measure(task: str, file: Path, out: Path, options: Options) -> None:
+def measure(task: Task, file: Path, out: Path, options: Options) -> None:
     """Score a file and print time and memory."""
     start, cpu_start = time.perf_counter(), time.process_time()
     with Memory() as memory:
-        summary = score_files(load_task(task), [file], out, options, console=Console(stderr=True))
+        summary = score_files(task, [file], out, options, console=Console(stderr=True))
     wall, parent_seconds = time.perf_counter() - start, time.process_time() - cpu_start
     report(summary, wall, parent_seconds, memory, file.stat().st_size, out.stat().st_size)
+
+
+def plain_loops(rows: list[dict[str, Any]], python: str) -> None:
+    """Print how many of the rows a loop over one function judges, in one process and without reading or writing."""
+    given = [{"gold": row["answer"], "text": row["completion"]} for row in rows]
+    for side in ("math-verify", "trl"):
+        seconds = run_side(side, python, given)["cpu"]
+        print(f"a loop over {side}: {len(given) / seconds:,.0f} per second of processor time")
 
 
 def report(summary: ScoreSummary, wall: float, parent_seconds: float, memory: Memory, read: int, written: int) -> None:
@@ -186,6 +197,7 @@ def main() -> None:
     parser.add_argument("--parquet", action="store_true", help="write Parquet")
     parser.add_argument("--no-text", action="store_true", help="leave out prompts and completions")
     parser.add_argument("--advantages", action="store_true", help="write advantages")
+    parser.add_argument("--peer-python", help="python of the environment with TRL and math-verify, for plain loops")
     parser.add_argument("--folder", type=Path, help="parent of the temporary folder for the files")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
@@ -197,7 +209,11 @@ def main() -> None:
         else:
             output = Options(text=not options.no_text, advantages=options.advantages, workers=options.workers)
             out = folder / ("scores.parquet" if options.parquet else "scores.jsonl")
-            measure(task, folder / "rows.jsonl", out, output)
+            for name, changes in {task: {}, "accuracy alone": {"verifiers": {"accuracy": {}}, "cases": []}}.items():
+                print(f"\n{name}")
+                measure(load_task(task, changes), folder / "rows.jsonl", out, replace(output, overwrite=True))
+            if options.peer_python:
+                plain_loops(rows[:5000], options.peer_python)
 
 
 if __name__ == "__main__":
