@@ -89,13 +89,18 @@ def detail(row: Mapping[str, Any], indexed: Mapping[str, Any], q: str = "") -> d
     text = row.get("text")
     colored = merge_steps({name: part.step_scores() for name, part in parts.items()})
     answer = marks.answer_of(parts, indexed["metric"])
+    try:
+        turns, problem = turn_blocks(row, colored, answer, most=MAX_TURNS, longest=MAX_SHOWN), ""
+    except UsageError as error:  # the rest of the row is shown all the same
+        turns, problem = [], str(error)
     return {
         "row": row,
         "parts": parts,
         "text": marks.marked(text, colored, answer, q) if isinstance(text, str) else None,
         "messages": messages(row),
         "steps": steps(row),
-        "turns": turn_blocks(row, colored, answer, most=MAX_TURNS, longest=MAX_SHOWN),
+        "turns": turns,
+        "problem": problem,
     }
 
 

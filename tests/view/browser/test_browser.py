@@ -27,6 +27,7 @@ from .chromium import start
 
 AXE = Path(os.environ.get("AXE", ".venv-view/node_modules/axe-core/axe.min.js"))
 HOSTILE = "<script>document.title='pwned'</script><img src=x onerror=\"document.title='pwned'\">\"' so it is 4."
+CALL = {"id": "1", "name": "search", "arguments": {"text": HOSTILE}}
 PAGES = [
     "/",
     "/0/",
@@ -49,7 +50,7 @@ def paths(row, rows, tmp_path_factory):
     many = [{**made, "id": copy + made["id"], "group": copy + made["group"]} for copy, made in copies]
     many[0] |= {"text": HOSTILE, "explanation": HOSTILE, "prompt": [{"role": "user", "content": HOSTILE}]}
     many[0] |= {"steps": [{"start": 0, "end": 8, "value": 0.5, "explanation": HOSTILE}], "step_advantages": [1.0]}
-    many[0] |= {"token_advantages": [0.5, -0.5], "turns": [{"text": HOSTILE, "calls": [{"name": "search"}]}]}
+    many[0] |= {"token_advantages": [0.5, -0.5], "turns": [{"text": HOSTILE, "end": len(HOSTILE), "calls": [CALL]}]}
     many[0]["parts"]["tidy"] |= {"steps": [{"start": 0, "end": 8, "value": 0.5, "explanation": HOSTILE}]}
     for made in many:
         made["parts"] = {**made["parts"], "a_part_with_a_long_name" * 4: made["parts"]["tidy"]}
