@@ -70,17 +70,12 @@ def calibrate(
     loaded = loaded_task(task, overrides)
     report = partial(_report, loaded, show, as_json)
     labels = _only(paths, is_label_file)
-    if labels and (out is not None or label):
-        raise UsageError(f"{labels}: is a file of labels; leave out --out and --label")
+    _check_options(labels, out, label, ask)
     if ask and out is not None and out.exists():  # resumed: the sample was drawn before
         labels = labels or out
     if labels:
         report(_labels(labels, ask))
         return
-    if out is None and ask:
-        raise UsageError("--ask: give the file for the labels with --out")
-    if out is not None and label:
-        raise UsageError("--label: with labels for all completions there is nothing to draw; leave out --out")
     if out is not None:
         check_free(out, overwrite=None)
     fields = Fields(tuple(completion or ()), answer, id, tuple(label or ()), group)
@@ -101,6 +96,15 @@ def calibrate(
     else:
         again = f"grpo_env view calibrate {loaded.command_line_name} {out}{repeated(overrides, verifiers)} --ask"
         _print_sample(again, rows, out, as_json)
+
+
+def _check_options(labels: Path | None, out: Path | None, label: list[str] | None, ask: bool) -> None:
+    if labels and (out is not None or label):
+        raise UsageError(f"{labels}: is a file of labels; leave out --out and --label")
+    if out is None and ask and not labels:
+        raise UsageError("--ask: give the file for the labels with --out")
+    if out is not None and label:
+        raise UsageError("--label: with labels for all completions there is nothing to draw; leave out --out")
 
 
 def _only(paths: list[Path], is_kind: Callable[[Path], bool]) -> Path | None:

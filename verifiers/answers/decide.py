@@ -43,6 +43,7 @@ RULE_OF = {
 }
 """The name of the comparison that each reason to accept an answer stands for."""
 
+_FINAL = ("not evaluated", "several answers, or a doubt", "the text denies it", "a range")  # no rule reads further
 _SAME_INTEGER = Verdict(True, "the same number", RULE_OF["the same number"])
 _OTHER_NUMBER = Verdict(False, "a different number")
 _WORDS = Verdict(False, "words where a number or formula was expected")
@@ -59,43 +60,60 @@ def decide(gold: Gold, text: str, final: ExtractedAnswer, rules: Rules) -> Verdi
 
     Raises ``OverLimitError``, ``DeadlineError``, ``UnreadableError`` and ``UndecidedError``, see ``kinds.mathematics``.
     """
-    if gold.digits and text.isdecimal() and not final.unit:  # most answers are plain integers
-        if text == gold.digits:
-            return _SAME_INTEGER
-        if text[0] != "0" and len(text) < 100 and text.isascii() and rules.exact:
-            return _OTHER_NUMBER
-    failure: UnreadableError | None = None
+    if gold.digits and text.isdecimal() and not final.unit and (of_digits := _by_digits(gold.digits, text, rules)):
+        return of_digits
     if final.unit and gold.kind == "number":
         if unit := _unit_behind(gold, text, final):
             text = f"{text} {unit}"
         if _has_other_unit(gold, final):
             return Verdict(False, "a different unit")
-    try:
-        verdict = _by_kind(gold, text, rules)
-    except UndecidedError:
-        raise
-    except UnreadableError as error:
-        verdict, failure = Verdict(False, "a different text"), error
+    verdict, failure = _at_first(gold, text, rules)
     if verdict.correct:
         return Verdict(True, verdict.reason, verdict.rule or RULE_OF[verdict.reason])
-    if verdict.reason in ("not evaluated", "several answers, or a doubt", "the text denies it", "a range"):
+    if verdict.reason in _FINAL or (gold.kind == "number" and _is_in_digits(text)):
         return verdict
-    if gold.kind == "number" and text.replace(",", "").replace(".", "", 1).lstrip("-").isdecimal():
-        return verdict  # two numbers in digits
-    inner = inner_text(text)
-    if inner and (of_inner := decide(gold, inner, final, rules)).correct:
+    if (inner := inner_text(text)) and (of_inner := decide(gold, inner, final, rules)).correct:
         return of_inner
-    try:
-        rule = first_rule(gold, text, rules, final.source)
-    except (OverLimitError, DeadlineError, UnreadableError):
-        rule = None
-    if rule:
+    if rule := _further_reading(gold, text, rules, final.source):
         return Verdict(True, f"right by the rule {rule!r}", rule)
     if failure:
         raise failure
-    if verdict.reason == "several answers where one was expected" and only_number(text):  # "So it costs $1,450."
-        return _OTHER_NUMBER if may_state(text, final.source) else _WORDS
-    return verdict
+    return _of_sentence(verdict, text, final.source)
+
+
+def _by_digits(gold: str, text: str, rules: Rules) -> Verdict | None:
+    """The verdict on digits alone, as most answers are, where they decide."""
+    if text == gold:
+        return _SAME_INTEGER
+    return _OTHER_NUMBER if text[0] != "0" and len(text) < 100 and text.isascii() and rules.exact else None
+
+
+def _of_sentence(verdict: Verdict, text: str, source: str) -> Verdict:
+    """The verdict, in which the comma of "So it costs $1,450." makes no list."""
+    if verdict.reason != "several answers where one was expected" or only_number(text) is None:
+        return verdict
+    return _OTHER_NUMBER if may_state(text, source) else _WORDS
+
+
+def _is_in_digits(text: str) -> bool:
+    return text.replace(",", "").replace(".", "", 1).lstrip("-").isdecimal()
+
+
+def _at_first(gold: Gold, text: str, rules: Rules) -> tuple[Verdict, UnreadableError | None]:
+    """The verdict by the kind of the gold answer, and why that could not read the answer."""
+    try:
+        return _by_kind(gold, text, rules), None
+    except UndecidedError:
+        raise
+    except UnreadableError as error:
+        return Verdict(False, "a different text"), error
+
+
+def _further_reading(gold: Gold, text: str, rules: Rules, source: str) -> str | None:
+    try:
+        return first_rule(gold, text, rules, source)
+    except (OverLimitError, DeadlineError, UnreadableError):
+        return None
 
 
 def _by_kind(gold: Gold, text: str, rules: Rules) -> Verdict:

@@ -119,9 +119,13 @@ def named_options(answer: str, letters: str) -> Named:
         if match := patterns.head.match(later):
             others.append(next(filter(None, match.groups())))
         else:
-            names_text = _YES_OR_NO.match(rest) or rest.lstrip(" ).:-").startswith(later)  # the option's own
-            more = more or (not names_text and is_value(later))
+            more = more or _is_other_value(later, rest)
     return Named(frozenset(patterns.spellings[letter] for letter in (name, *others)), more)
+
+
+def _is_other_value(later: str, rest: str) -> bool:
+    """Whether a correction gives a value that is not the text of the option."""
+    return not _YES_OR_NO.match(rest) and not rest.lstrip(" ).:-").startswith(later) and is_value(later)
 
 
 def _offered(rest: str, has_label: bool, patterns: _Patterns) -> list[str]:
