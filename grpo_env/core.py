@@ -522,25 +522,7 @@ def install(watch: Watch) -> None:
 
 
 def _score_alone(verifier: Verifier, example: Example, completion: Completion) -> Score:
-    """``_timed`` for one completion, written out: this runs for every completion and verifier."""
-    before = None if _watch is None else _watch.enter(verifier, example, (completion,))
-    if isinstance(before, Score):
-        return before
-    start = time.perf_counter()
-    try:
-        score = _require_score(verifier(example, completion))
-    except Exception as error:
-        score = _failed(error)
-    score = score.relabel(seconds=time.perf_counter() - start)
-    if _watch is not None:
-        _watch.leave(before, (score,))
-    return score
-
-
-def _require_score(result: object) -> Score:
-    if not isinstance(result, Score):
-        raise TypeError(f"the verifier returned {result!r}, not a Score")
-    return result
+    return _timed(verifier, example, (completion,), lambda: (verifier(example, completion),))[0]
 
 
 def _timed(
@@ -564,9 +546,12 @@ def _run(score: Callable[[], Sequence[Score]], count: int) -> list[Score]:
     """
     start = time.perf_counter()
     try:
-        scores = list(map(_require_score, score()))
+        scores = list(score())
         if len(scores) != count:
             raise ValueError(f"the verifier returned {len(scores)} scores for {count} completions")
+        for result in scores:
+            if not isinstance(result, Score):
+                raise TypeError(f"the verifier returned {result!r}, not a Score")
     except Exception as error:
         scores = [_failed(error)] * count
     seconds = (time.perf_counter() - start) / count if count else 0.0

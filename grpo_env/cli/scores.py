@@ -85,8 +85,8 @@ def score(
     options = Options(fields, not no_text, advantages, split, join, workers, restart, overwrite)
     loaded = loaded_task(task, overrides)
     if advantages and (other := _other_advantages(loaded)):
-        text = f"note: --advantages divides by the sample standard deviation; train's advantage.{other} is not used"
-        console.print(text, markup=False, soft_wrap=True, style="yellow")
+        how = "--advantages divides by the sample standard deviation"
+        say(f"note: {how}; train's advantage.{other} is not used", "yellow")
     with ending_by_sigterm():
         summary = score_files(loaded, paths, out, options, console=console)
     if out is not None and summary.completions:
