@@ -123,8 +123,8 @@ def packed_states(policy: Policy, prompts: Sequence[list[int]], ids: Tensor, com
 
 def with_fast_paths(policy: Policy) -> Policy:
     """The policy with each fast path that gives the logits of the plain path for its model, on three short rows."""
-    exact = replace(policy, autocast=None)  # compares the computation itself, not its rounding
     is_exact = policy.model.dtype == torch.float32 and not (policy.autocast and is_sharded(policy))
+    exact = replace(policy, autocast=None) if is_exact else policy  # compares the computation, not its rounding
     tolerance = 1e-3 if is_exact else 0.1
     refusals = dict(policy.refusals)
     separate = replace(exact, has_separate_head=True)

@@ -39,6 +39,8 @@ def prepare_adapter(policy: Policy, config: TrainConfig) -> None:
     if policy.autocast:  # rounding frozen weights once gives the same as autocast's rounding at every use
         embeddings = model.get_input_embeddings().weight
         for layer in model.modules():
+            if hasattr(layer, "cast_input_dtype_enabled"):  # by peft, to float32: autocast would round it back
+                layer.cast_input_dtype_enabled = False
             if type(layer) is torch.nn.Linear and not layer.weight.requires_grad:
                 rounded = layer.weight.to(policy.autocast)
                 if layer.weight is embeddings:  # which are not rounded, so a tied head gets a copy
