@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from pathlib import Path
 
 
 class GrpoEnvError(Exception):
@@ -39,6 +40,14 @@ def nearest(name: str, known: Iterable[str]) -> str:
     if close:
         return f"did you mean {close[0]!r}?"
     return f"known: {', '.join(names)}" if names else "none are known"
+
+
+def no_such_file(path: Path, kind: str = "file") -> UsageError:
+    """The error for a file that is not there, with the one of the most similar name beside it."""
+    folder = path.parent
+    beside = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+    close = difflib.get_close_matches(path.name, beside, n=1, cutoff=0.8)
+    return UsageError(f"{path}: no such {kind}" + (f"; did you mean {str(folder / close[0])!r}?" if close else ""))
 
 
 def memory_ran_out(error: BaseException) -> bool:

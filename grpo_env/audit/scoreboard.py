@@ -113,8 +113,9 @@ class Audit:
 
     @property
     def exploits(self) -> list[Outcome]:
-        """The hacks that are rewarded, the shortest text first."""
-        return sorted((outcome for outcome in self.outcomes if outcome.reasons), key=lambda hack: len(hack.text))
+        """The hacks that are rewarded: those that win most first, among equals the shortest text."""
+        exploits = (outcome for outcome in self.outcomes if outcome.reasons)
+        return sorted(exploits, key=lambda hack: (-hack.gain, len(hack.text)))
 
     @property
     def slow(self) -> list[Outcome]:

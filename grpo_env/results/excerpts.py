@@ -18,7 +18,7 @@ MAX_REASONS = 1000  # of which an example is kept, so that memory is bounded
 def excerpts(
     rows: Iterable[ScoreRow], limit: int, reason: str | None = None, *, disagrees: bool = False
 ) -> Iterator[str]:
-    """The lines: how many completions have a metric below 1 or none, and ``limit`` of them.
+    """The lines: how many completions have a metric below 1, or are unscored, and ``limit`` of them.
 
     The most frequent reasons come first, with equally many examples each. With ``reason``, of the completions, right or
     wrong, whose explanation contains that text; with ``disagrees``, of those whose label is not the verdict. Raises
@@ -37,7 +37,7 @@ def excerpts(
         if why in examples or len(examples) < MAX_REASONS:
             of_reason = examples.setdefault(why, [])
             of_reason += [list(_example(row, part))] if len(of_reason) < limit else []
-    asked = "a verdict that is not their label" if disagrees else f"{metric} below 1 or none"
+    asked = "a verdict that is not their label" if disagrees else f"{metric} below 1, or unscored"
     asked = asked if reason is None else f"a reason with {reason!r}"
     yield f"{sum(counts.values()):,} of {counted(total, 'completion')}: {visible(asked)}"
     shown = [why for why, _ in counts.most_common() if why in examples][:limit]

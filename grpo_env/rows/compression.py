@@ -16,7 +16,7 @@ from tempfile import TemporaryFile
 from typing import IO, Any, BinaryIO, Literal, NamedTuple
 from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
-from grpo_env.errors import UsageError
+from grpo_env.errors import UsageError, no_such_file
 
 COMPRESSED = (".gz", ".zst")
 STDIN: Literal["-"] = "-"
@@ -54,6 +54,8 @@ def open_source(path: Path | Literal["-"]) -> Iterator[Source]:
             source = _in_utf8(_decompressed(stack.enter_context(Path(path).open("rb"))))
         except IsADirectoryError as error:
             raise UsageError(f"{path}: {folder_problem(Path(path))}") from error
+        except FileNotFoundError as error:
+            raise no_such_file(Path(path)) from error
         except OSError as error:
             raise UsageError(f"{path}: cannot be read ({error.strerror or error})") from error
         yield source

@@ -44,8 +44,8 @@ class InputFile:
         self.path = path
         self._task, self._fields = task, fields
         self.seekable = not is_stdin(path) and path.is_file()
-        if not is_stdin(path) and (path.is_dir() or not path.exists()):
-            raise UsageError(f"{path}: {folder_problem(path) if path.is_dir() else 'no such file'}")
+        if not is_stdin(path) and path.is_dir():
+            raise UsageError(f"{path}: {folder_problem(path)}")
         rows = read_lines(path)
         first = list(islice(rows, DETECTION_ROWS))
         self._all_rows = None if self.seekable else chain(first, rows)  # a pipe can only be read once

@@ -18,6 +18,7 @@ _HAS_COMMA = re.compile(
 )  # 1.234,56 and 33,75 %
 _HAS_POINT = re.compile(_NUMBER % r"\d{1,3}(?:,\d{3})+\.\d+|\d*\.(?:\d\d?|\d{4,})", re.ASCII)  # 3.75
 _THOUSANDS = re.compile(_NUMBER % r"\d{1,3}(?:\.\d{3})+", re.ASCII)  # 9.612, which is 9612 with decimal commas
+_COMMA_THOUSANDS = re.compile(_NUMBER % r"\d{1,3}(?:,\d{3})+", re.ASCII)  # $1,500, which is 1.5 with decimal commas
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?|\d\d?([/.])\d\d?\1\d{4}", re.ASCII)
 _MONTH_FIRST = re.compile(r"(?:0?\d|1[0-2])\.(?:1[3-9]|2\d|3[01])\.\d{4}", re.ASCII)
 SET_COMMA = "write decimal: comma in the options of accuracy"
@@ -55,6 +56,10 @@ def _misread_numbers(golds: Sequence[str], decimal: str) -> dict[int, tuple[str,
         commas |= possible
     points = _matching(golds, _HAS_POINT) if commas else set()
     if decimal == "comma":
+        if not commas:
+            why = "is read with a decimal comma, as 1.5 for 1,500"
+            thousands = _matching(golds, _COMMA_THOUSANDS)
+            return dict.fromkeys(thousands, (why, "leave decimal: comma out if it has a comma between thousands"))
         return dict.fromkeys(points, ("has a decimal point where decimal: comma is set", "write it with a comma"))
     mixed = "; others have decimal points" if points else ""
     why = f"is read as two numbers, not as one with a decimal comma{mixed}"

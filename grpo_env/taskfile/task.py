@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from grpo_env.core import Completion, Example, Format, Group, Score, Verifier, score_groups, score_one
-from grpo_env.errors import UsageError, nearest
+from grpo_env.errors import UsageError, nearest, no_such_file
 from grpo_env.html_table import html_table
 from grpo_env.registry import find, home, is_safe_mode, locate
 
@@ -367,7 +367,7 @@ def find_task_file(name: str | Path) -> Path:
     """The file of a task. Raises ``UsageError`` for an unknown or ambiguous name."""
     if str(name).endswith((".yaml", ".yml")):
         if not Path(name).is_file():
-            raise UsageError(f"{name}: no such task file")
+            raise no_such_file(Path(name), "task file")
         return Path(name)
     matches = [path for path in task_files() if path.stem == str(name)]
     if not matches:

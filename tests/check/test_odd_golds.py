@@ -407,6 +407,14 @@ def test_a_column_that_mixes_points_and_commas_is_named(tmp_path):
     ]
 
 
+def test_commas_between_thousands_are_named_where_decimal_commas_are_set(tmp_path):
+    why = "is read with a decimal comma, as 1.5 for 1,500"
+    fix = "leave decimal: comma out if it has a comma between thousands"
+    golds = ["$1,500", "12", "7"]
+    assert data_findings(tmp_path, golds, decimal="comma") == [("1", f"the gold answer '$1,500' {why}", fix)]
+    assert data_findings(tmp_path, [*golds, "33,75 %"], decimal="comma") == []  # others are decimal commas
+
+
 def test_periods_that_may_be_between_thousands_are_named_beside_decimal_commas(tmp_path):
     """European numbers: 33,75 % is one number wherever it stands, and then 9.612 and 1.200 kg are 9612 and 1200."""
     golds = ["33,75 %", "9.612", "1.200 kg", *map(str, range(20)), "4,7"]

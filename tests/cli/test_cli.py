@@ -266,7 +266,7 @@ def test_score_says_what_shows_its_reasons_and_that_works(file, tmp_path):
     *_, said = done.stderr.splitlines()
     assert said == f"Wrote {tmp_path / 's.jsonl'}. Next: grpo_env view show {tmp_path / 's.jsonl'}"
     shown = grpo_env(*said.partition("Next: grpo_env ")[2].split())
-    assert "1 of 2 completions: accuracy below 1 or none" in shown.stdout
+    assert "1 of 2 completions: accuracy below 1, or unscored" in shown.stdout
     assert "answer_tag: a different number" in shown.stdout
     assert "answer   '6', gold '5'" in shown.stdout
     labeled = grpo_env("score", "arithmetic", file, "--label", "ok", "--out", tmp_path / "labeled.jsonl")

@@ -38,7 +38,7 @@ def headings(lines):
 )
 def test_the_first_completions_of_each_reason_are_shown_frequent_reasons_first(row, limit, reasons, shown, more):
     lines = list(excerpts(with_reasons(row, "rare", "often", "often", "often", "twice", "twice"), limit))
-    assert lines[0] == "6 of 7 completions: accuracy below 1 or none"
+    assert lines[0] == "6 of 7 completions: accuracy below 1, or unscored"
     assert (headings(lines), names(lines)) == (reasons, shown)
     assert (f"{more} more reason" in lines[-1]) == (more > 0)
 

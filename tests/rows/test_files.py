@@ -337,9 +337,15 @@ def test_a_file_that_cannot_be_read_at_all_is_a_usage_error(tmp_path, name, cont
     assert str(path) in str(caught.value)
 
 
+def test_a_misspelled_file_is_told_the_one_beside_it(tmp_path):
+    (tmp_path / "completions.jsonl").write_text("{}\n")
+    with pytest.raises(UsageError, match=r"complitions.jsonl: no such file; did you mean '.*completions.jsonl'\?"):
+        list(read_records(tmp_path / "complitions.jsonl"))
+
+
 def test_a_missing_file_and_a_folder_are_usage_errors(tmp_path):
     for path in (tmp_path / "absent.jsonl", tmp_path):
-        with pytest.raises(UsageError, match=r"cannot be read|is a folder"):
+        with pytest.raises(UsageError, match=r"no such file|is a folder"):
             list(read_records(path))
 
 

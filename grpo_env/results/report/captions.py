@@ -106,7 +106,8 @@ def rules(report: Report) -> str:
     for verb, counts in zip(("accepts", "refuses"), zip(*part.rules.values(), strict=True), strict=True):
         count, rule = max(zip(counts, part.rules, strict=True), key=lambda pair: pair[0])
         if count:
-            said.append(f"{verb} most often by {rule[:100] or 'no rule'} ({count:,} of {sum(counts):,})")
+            why = f"by {rule[:100]}" if rule else "because nothing was compared"
+            said.append(f"{verb} most often {why} ({count:,} of {sum(counts):,})")
     return f"{part.name} {' and '.join(said)}."
 
 
