@@ -25,10 +25,11 @@ def prepare_adapter(policy: Policy, config: TrainConfig) -> None:
             raise UsageError(f"model {name!r} is an adapter already and is trained as it is; leave lora.rank out")
         model.set_adapter(model.active_adapters())  # a loaded adapter is frozen
     elif config.lora.rank:
+        adapter = _lora(config)
         with torch.random.fork_rng():
             torch.manual_seed(config.seed)
             try:
-                model.add_adapter(_lora(config))
+                model.add_adapter(adapter)
             except ValueError as error:  # of transformers: this version of peft is too old for it
                 versions = f"peft is {version('peft')}, transformers {version('transformers')}"
                 raise UsageError(f"lora.rank={config.lora.rank}: {str(error).strip()} ({versions})") from error
