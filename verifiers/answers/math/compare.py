@@ -45,7 +45,7 @@ from .notation import (
     with_same_argument,
 )
 from .parsed import Content, Formula, Group, ParsedAnswer, Words
-from .percent_and_units import same_number
+from .percent_and_units import PERCENT, same_number
 from .real_sets import INFINITIES, real_set
 from .verdict import Rules, Verdict
 
@@ -266,6 +266,9 @@ def _by_algebra(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdi
     if (same_sides := _same_sides(gold.text, answer.text, rules)) is not None:
         return Verdict(same_sides, "equal by algebra" if same_sides else "not equal by algebra")
     same = ALGEBRA.same(one.text, other.text, rules.time, rules.rel_tol, rules.decimals)
+    if not same and rules.percent == "equal" and (PERCENT in one.unit) != (PERCENT in other.unit):
+        texts = [rf"\frac{{{side.text}}}{{100}}" if PERCENT in side.unit else side.text for side in (one, other)]
+        same = ALGEBRA.same(*texts, rules.time, rules.rel_tol, rules.decimals)  # (24-20)/20 is 20%
     return Verdict(same, "equal by algebra" if same else "not equal by algebra")
 
 
