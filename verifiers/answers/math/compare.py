@@ -267,9 +267,13 @@ def _by_algebra(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdi
         return Verdict(same_sides, "equal by algebra" if same_sides else "not equal by algebra")
     same = ALGEBRA.same(one.text, other.text, rules.time, rules.rel_tol, rules.decimals)
     if not same and rules.percent == "equal" and (PERCENT in one.unit) != (PERCENT in other.unit):
-        texts = [rf"\frac{{{side.text}}}{{100}}" if PERCENT in side.unit else side.text for side in (one, other)]
-        same = ALGEBRA.same(*texts, rules.time, rules.rel_tol, rules.decimals)  # (24-20)/20 is 20%
+        left, right = map(_without_percent, (one, other))  # (24-20)/20 is 20%
+        same = ALGEBRA.same(left, right, rules.time, rules.rel_tol, rules.decimals)
     return Verdict(same, "equal by algebra" if same else "not equal by algebra")
+
+
+def _without_percent(formula: Formula) -> str:
+    return rf"\frac{{{formula.text}}}{{100}}" if PERCENT in formula.unit else formula.text
 
 
 def _same_sides(gold: str, answer: str, rules: Rules) -> bool | None:
