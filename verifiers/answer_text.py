@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Literal, TypeAlias, get_args
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
 
 from grpo_env.core import Completion, Format
 from grpo_env.errors import UsageError
 
-from .answers.extract import ExtractedAnswer, Source, after_reasoning, final_answer, visible
+from .answers.extract import ALL_SOURCES, ExtractedAnswer, Source, after_reasoning, final_answer, visible
 from .answers.extract.result import extracted
 
 Read: TypeAlias = Literal["answer", "text"]
@@ -52,14 +52,7 @@ def shown(answers: Sequence[str]) -> str | None:
     return " | ".join(answers)[:MAX_SHOWN] if answers else None
 
 
-def check_choice(name: str, option: str, value: str, known: Collection[str]) -> None:
-    """Raise ``UsageError`` unless an option's value is a known one."""
-    if value not in known:
-        raise UsageError(f"{name}: {option}: {value!r} is not one of {', '.join(known)}")
-
-
-def check_sources(name: str, sources: Sequence[str]) -> None:
-    """Raise ``UsageError`` unless there are sources, all known and none twice."""
-    known = get_args(Source)
-    if not sources or not set(sources) <= set(known) or len(set(sources)) < len(sources):
-        raise UsageError(f"{name}: sources: one or more of {', '.join(known)}, each once, not {sources!r}")
+def check_sources(name: str, sources: Sequence[Source]) -> None:
+    """Raise ``UsageError`` if there are no sources."""
+    if not sources:
+        raise UsageError(f"{name}: sources: name one or more of {', '.join(ALL_SOURCES)}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
 from grpo_env.core import Case, Completion, Example, Group, Score, StepScore, is_left_out
 from grpo_env.errors import UsageError
@@ -215,9 +215,6 @@ class FirstOf(Selection):
         return replace(total, status=decider.status, answer=decider.answer, gold=decider.gold)
 
 
-AppealedGroups = Literal["mixed", "all"]
-
-
 @verifier("appeal")
 @dataclass(frozen=True)
 class Appeal(Selection):
@@ -234,7 +231,7 @@ class Appeal(Selection):
     """
 
     keeps_status: ClassVar[bool] = True
-    groups: AppealedGroups = "mixed"
+    groups: Literal["mixed", "all"] = "mixed"
     """``mixed``: only groups with a correct and a wrong completion; ``all``: also groups of one, as in evaluation."""
 
     cases: ClassVar[tuple[Case, ...]] = (
@@ -254,8 +251,6 @@ class Appeal(Selection):
         _refuse_gates("appeal", self.parts)
         if len(self.parts) != 2:
             raise UsageError(f"appeal: needs two parts, the first verifier and the one to ask, not {len(self.parts)}")
-        if self.groups not in get_args(AppealedGroups):
-            raise UsageError(f"appeal: groups: {self.groups!r} is not one of {', '.join(get_args(AppealedGroups))}")
 
     @property
     def compares_completions(self) -> bool:

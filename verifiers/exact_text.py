@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
 from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
 from grpo_env.registry import verifier
 
-from .answer_text import Read, check_choice, check_sources, read_completion, shown, spellings
+from .answer_text import Read, check_sources, read_completion, shown, spellings
 from .answers.extract import SOURCES, Source, visible
 from .answers.kinds.json_value import text_list
 
@@ -65,9 +65,6 @@ class ExactText(Verifier):
 
     def __post_init__(self) -> None:
         check_sources("exact_text", self.sources)
-        for option, known in (("read", Read), ("whitespace", Whitespace), ("unicode", Unicode)):
-            check_choice("exact_text", option, getattr(self, option), get_args(known))
-        check_choice("exact_text", "golds", self.golds, ("one", "any"))
 
     def __call__(self, example: Example, completion: Completion) -> Score:
         golds, problem = self._golds(example.answer)

@@ -6,14 +6,14 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 from grpo_env.core import Case, Completion, Example, Format, Score, Status, Verifier
 from grpo_env.errors import UsageError
 from grpo_env.lazy_regex import lazy_compile
 from grpo_env.registry import verifier
 
-from .answer_text import check_choice, read_completion, shown
+from .answer_text import read_completion, shown
 from .answers.extract import SOURCES, visible
 from .answers.kinds.json_value import MAX_LENGTH, Json, JsonError, JsonLimitError, equal_json, parse_json
 from .json_schema import MAX_SIZE, TooManyChecksError, schema_error, schema_problem
@@ -66,7 +66,6 @@ class JsonAnswer(Verifier):
     )  # fmt: skip
 
     def __post_init__(self) -> None:
-        check_choice("json_answer", "mode", self.mode, get_args(Mode))
         if self.schema is None:
             return
         if self.mode != "schema":

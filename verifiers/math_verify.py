@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, ClassVar, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from grpo_env.core import Case, Completion, Example, Score, Verifier
 from grpo_env.errors import UsageError
@@ -12,7 +12,7 @@ from grpo_env.lazy_regex import lazy_compile
 from grpo_env.registry import verifier
 from grpo_env.workers.killable_worker import START_TIMEOUT, LateError, ProgramWorker, WorkerDiedError
 
-from .answer_text import MAX_SHOWN, check_choice
+from .answer_text import MAX_SHOWN
 
 Extraction: TypeAlias = Literal["boxed", "any"]
 BareGolds: TypeAlias = Literal["in_dollars", "as_is"]
@@ -68,8 +68,6 @@ class MathVerify(Verifier):
     )
 
     def __post_init__(self) -> None:
-        check_choice("math_verify", "extraction", self.extraction, get_args(Extraction))
-        check_choice("math_verify", "bare_golds", self.bare_golds, get_args(BareGolds))
         if not self.timeout > 0:
             raise UsageError(f"math_verify: timeout: {self.timeout:g} seconds is not more than 0")
 

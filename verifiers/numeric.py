@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
 from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
 from grpo_env.errors import UsageError
 from grpo_env.lazy_regex import lazy_compile
 from grpo_env.registry import verifier
 
-from .answer_text import check_choice, check_sources, shown
+from .answer_text import check_sources, shown
 from .answers.extract import SOURCES, ExtractedAnswer, Source, final_answer
 from .answers.hedges import hedging
 from .answers.math.exact import approximate
@@ -91,7 +91,6 @@ class Numeric(Verifier):
 
     def __post_init__(self) -> None:
         check_sources("numeric", self.sources)
-        check_choice("numeric", "units", self.units, get_args(Units))
         if not 0 <= self.rel_tol < 1:
             raise UsageError(f"numeric: rel_tol: {self.rel_tol:g} is not between 0 and 1")
         if not 0 <= self.abs_tol < float("inf"):

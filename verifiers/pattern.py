@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, get_args
+from typing import ClassVar
 
 from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
 from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
-from .answer_text import Read, check_choice, check_sources, read_completion, shown, spellings
+from .answer_text import Read, check_sources, read_completion, shown, spellings
 from .answers.extract import SOURCES, Source
 from .linear_regex import MAX_LENGTH, is_full_match, linear_regex
 
@@ -53,7 +53,6 @@ class Pattern(Verifier):
 
     def __post_init__(self) -> None:
         check_sources("pattern", self.sources)
-        check_choice("pattern", "read", self.read, get_args(Read))
         if self.pattern is not None:
             linear_regex(self.pattern, self.ignore_case)
 

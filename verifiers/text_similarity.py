@@ -6,14 +6,14 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
 from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
 from grpo_env.errors import UsageError
 from grpo_env.lazy_regex import lazy_compile
 from grpo_env.registry import verifier
 
-from .answer_text import Read, check_choice, check_sources, read_completion, shown
+from .answer_text import Read, check_sources, read_completion, shown
 from .answers.extract import SOURCES, Source
 from .answers.kinds.json_value import text_list
 from .linear_regex import encodable
@@ -65,9 +65,6 @@ class TextSimilarity(Verifier):
     )
 
     def __post_init__(self) -> None:
-        check_choice("text_similarity", "metric", self.metric, get_args(Metric))
-        check_choice("text_similarity", "read", self.read, get_args(Read))
-        check_choice("text_similarity", "golds", self.golds, ("one", "any"))
         check_sources("text_similarity", self.sources)
         if self.threshold is not None and not 0 < self.threshold <= 1:
             raise UsageError(f"text_similarity: threshold: {self.threshold:g} is not above 0 and at most 1")
