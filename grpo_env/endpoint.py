@@ -1,4 +1,4 @@
-"""Sends concurrent requests to an OpenAI-compatible chat endpoint, with retries, rate limits and a circuit breaker."""
+"""Sends concurrent requests to an OpenAI-compatible chat endpoint, with retries and a circuit breaker."""
 
 from __future__ import annotations
 
@@ -65,7 +65,6 @@ class Endpoint:
     timeout: float = 60.0
     retries: int = 4
     concurrency: int = 8
-    requests_per_minute: float | None = None
     backoff: float = 0.5
 
     @property
@@ -130,14 +129,10 @@ class _EndpointState:
         self.down_until = 0.0
         self.reason = ""
 
-    def reserve(self, requests_per_minute: float | None) -> float:
-        """Reserve the start of a request and return the seconds until then."""
+    def wait(self) -> float:
+        """The seconds until the next request may start."""
         with self.lock:
-            now = time.monotonic()
-            start = max(now, self.next_start)
-            if requests_per_minute is not None:
-                self.next_start = start + 60 / requests_per_minute
-            return start - now
+            return max(self.next_start - time.monotonic(), 0.0)
 
     def delay(self, seconds: float) -> None:
         """Start no request for this long, as the server asked."""
@@ -200,7 +195,7 @@ async def _ask_one(client: httpx2.AsyncClient, endpoint: Endpoint, body: Mapping
     while True:
         if (reason := state.down()) is not None:
             return Failure(f"not asked, the endpoint is down: {reason}")
-        await asyncio.sleep(state.reserve(endpoint.requests_per_minute))
+        await asyncio.sleep(state.wait())
         result = await _attempt(client, endpoint, body)
         if isinstance(result, Reply):
             state.answered()

@@ -128,13 +128,11 @@ def test_a_reply_between_failures_keeps_the_endpoint_up(peer):
     assert [isinstance(reply, Reply) for reply in replies] == [True, False] * 4
 
 
-def test_the_rate_is_shared_by_all_requests():
+def test_a_delay_is_shared_by_all_requests():
     state = _EndpointState()
-    waits = [state.reserve(60.0) for _ in range(4)]
-    assert waits == pytest.approx([0, 1, 2, 3], abs=0.5)
+    assert state.wait() == 0
     state.delay(10.0)
-    assert state.reserve(None) == pytest.approx(10, abs=0.5)
-    assert _EndpointState().reserve(None) == 0
+    assert state.wait() == pytest.approx(10, abs=0.5)
 
 
 def test_the_key_is_sent_but_never_shown(peer):

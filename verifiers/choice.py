@@ -17,7 +17,6 @@ from .answers.kinds.choice import MAX_ANSWER, named_options
 from .answers.math.normal import normal
 
 _INTEGER = lazy_compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d{1,3}(?: \d{3})+|\d+)", re.ASCII)
-_FRACTION = lazy_compile(r"\.\d+", re.ASCII)
 
 
 @verifier("choice")
@@ -113,8 +112,6 @@ class IntegerAnswer(Verifier):
     """
 
     format: Format = field(default_factory=Format)
-    decimals: bool = False
-    """Whether a decimal number (``2.5``) counts as well."""
     sources: tuple[Source, ...] = SOURCES
     """Where a final answer is looked for; the first one present decides. ``[boxed]`` reads boxes and nothing else."""
 
@@ -122,7 +119,6 @@ class IntegerAnswer(Verifier):
         Case("<think>9*2=18</think><answer>\n18\n</answer>", 1.0, "an integer"),
         Case("<answer>-1,000</answer>", 1.0, "a sign and a separator"),
         Case(r"so it is $\boxed{18}$", 1.0, "boxed"),
-        Case("<answer>2.5</answer>", 1.0, "a decimal number, if allowed", options={"decimals": True}),
         Case("<answer>2.5</answer>", 0.0, "not an integer"),
         Case("<answer>18 dollars</answer>", 0.0, "more than an integer"),
         Case("18", 0.0, "not in a box", options={"sources": ["boxed"]}),
@@ -140,13 +136,8 @@ class IntegerAnswer(Verifier):
             return replace(score, status="no_answer", explanation=final.reason)
         if len(final.answers) > 1:
             return replace(score, explanation=f"{len(final.answers)} different answers")
-        kind = "a number" if self.decimals else "an integer"
-        if final.denied or not self._is_number(final.answers[0]):
-            return replace(score, explanation=final.told(f"not {kind}"))
-        return replace(score, value=1.0, explanation=f"{final.source}: {kind}")
-
-    def _is_number(self, answer: str) -> bool:
+        (answer,) = final.answers
         text = normal(answer) if len(answer) <= MAX_ANSWER else ""
-        whole = _INTEGER.match(text)
-        rest = text[whole.end() :] if whole else text.lstrip("+-")
-        return (whole is not None and not rest) or (self.decimals and _FRACTION.fullmatch(rest) is not None)
+        if final.denied or not _INTEGER.fullmatch(text):
+            return replace(score, explanation=final.told("not an integer"))
+        return replace(score, value=1.0, explanation=f"{final.source}: an integer")

@@ -14,7 +14,7 @@ from grpo_env.core import Case, Completion, Example, Group, Score, StepScore, is
 from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
-from .parts_and_gates import Composite, Part, Unweighted, check_bounds, composite_score, unscored_composite
+from .parts_and_gates import Composite, Part, Unweighted, composite_score, unscored_composite
 
 WHOLE_TEXT = "the whole text"
 NO_PART = "no part is for this row (when); add one that is, or leave such rows out with dataset.filter"
@@ -90,7 +90,8 @@ class Clip(WeightedSum):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_bounds("clip", (self.low, self.high))
+        if not self.low <= self.high:
+            raise UsageError(f"clip: low {self.low:g} is not at most high {self.high:g}")
 
     def bounded(self, value: float) -> float:
         return value if math.isinf(value) else min(max(value, self.low), self.high)  # an overflow is an error

@@ -13,9 +13,6 @@ from .answer_text import Read, check_sources, read_completion, shown, spellings
 from .answers.extract import SOURCES, Source, visible
 from .answers.kinds.json_value import text_list
 
-Whitespace = Literal["exact", "collapse", "ignore"]
-Unicode = Literal["none", "NFC", "NFKC"]
-
 MAX_LENGTH = 20_000  # characters; sorting combining marks takes quadratic time
 
 
@@ -41,10 +38,6 @@ class ExactText(Verifier):
     """Whether upper and lower case are the same."""
     ignore_punctuation: bool = False
     """Whether punctuation is removed from both texts, as by SQuAD: ``U.S.`` is ``US``. Signs such as + and $ stay."""
-    whitespace: Whitespace = "collapse"
-    """White space inside: ``exact``; ``collapse`` each run of it into one space; or ``ignore`` all of it."""
-    unicode: Unicode = "NFC"
-    """Unicode normalization: ``NFC`` for accents, ``NFKC`` also for full-width letters and ligatures, or ``none``."""
     golds: Literal["one", "any"] = "one"
     """``any`` of a JSON list (``{{ answers | tojson }}``) that is the gold answer then, or ``one``."""
 
@@ -104,14 +97,9 @@ class ExactText(Verifier):
 
     def _comparable(self, text: str) -> str:
         """The text without the differences that do not count."""
-        text = self._normalized(visible(text))
+        text = unicodedata.normalize("NFC", visible(text))
         if self.ignore_case:
-            text = self._normalized(text.casefold())
+            text = unicodedata.normalize("NFC", text.casefold())
         if self.ignore_punctuation:
             text = "".join(character for character in text if not unicodedata.category(character).startswith("P"))
-        if self.whitespace == "exact":
-            return text.strip()
-        return (" " if self.whitespace == "collapse" else "").join(text.split())
-
-    def _normalized(self, text: str) -> str:
-        return text if self.unicode == "none" else unicodedata.normalize(self.unicode, text)
+        return " ".join(text.split())

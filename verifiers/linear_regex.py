@@ -6,7 +6,7 @@ Python's ``re`` backtracks: on a hostile text ``(a|aa)*b`` takes longer than the
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Protocol
+from typing import Any
 
 from grpo_env.errors import UsageError
 from grpo_env.lazy_regex import lazy_compile
@@ -17,38 +17,28 @@ _SHOWN = 200  # characters of a pattern in a message
 _SURROGATES = lazy_compile("[\ud800-\udfff]")  # which UTF-8, and so RE2, cannot represent
 
 
-class LinearRegex(Protocol):
-    """A compiled pattern. The results are matches or ``None``."""
-
-    def fullmatch(self, text: str) -> object: ...
-
-    def search(self, text: str) -> object: ...
-
-
 @lru_cache(maxsize=256)
-def linear_regex(pattern: str, ignore_case: bool = False) -> LinearRegex:
+def linear_regex(pattern: str) -> Any:
     """The compiled pattern. Raises ``UsageError``, also for look-around and back-references."""
     import re2  # late: imports stay light
 
     options = re2.Options()
     options.log_errors = False
-    options.case_sensitive = not ignore_case
     options.never_capture = True  # groups cost memory: the square of their number
     try:
-        regex: LinearRegex = re2.compile(pattern, options)
+        return re2.compile(pattern, options)
     except (re2.error, UnicodeEncodeError) as error:
         reason = error.args[0].decode() if isinstance(error, re2.error) else "it has a lone surrogate"
         hint = "; look-around and back-references are not regular" if "(?" in reason or "escape" in reason else ""
         shown = pattern if len(pattern) <= _SHOWN else f"{pattern[: _SHOWN - 1]}…"
         raise UsageError(f"the pattern {shown!r} cannot be read: {reason[:_SHOWN]}{hint}") from None
-    return regex
 
 
-def is_full_match(pattern: str, text: str, ignore_case: bool = False) -> bool:
+def is_full_match(pattern: str, text: str) -> bool:
     """Whether a pattern matches all of a text. A text above ``MAX_LENGTH`` does not match."""
     if len(text) > MAX_LENGTH:
         return False
-    return linear_regex(pattern, ignore_case).fullmatch(encodable(text)) is not None
+    return linear_regex(pattern).fullmatch(encodable(text)) is not None
 
 
 def encodable(text: str) -> str:

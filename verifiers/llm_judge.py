@@ -66,8 +66,6 @@ class Judge(Verifier):
     """The number of retries after a timeout, a rate limit (429) or a server error."""
     concurrency: int = 8
     """Concurrent requests of each scoring process."""
-    requests_per_minute: float | None = None
-    """Rate limit of each scoring process."""
     cache: str | None = None
     """A file that caches replies; processes and runs may share it."""
     format: Format = field(default_factory=Format)
@@ -81,7 +79,7 @@ class Judge(Verifier):
         for name, value, least in (("concurrency", self.concurrency, 1), ("retries", self.retries, 0)):
             if value < least:
                 raise UsageError(f"{name}: expected at least {least}, got {value}")
-        for name in ("timeout", "requests_per_minute", "max_chars"):
+        for name in ("timeout", "max_chars"):
             if (value := getattr(self, name)) is not None and not 0 < value < math.inf:
                 raise UsageError(f"{name}: expected a number above 0, got {value}")
 
@@ -153,7 +151,7 @@ class Judge(Verifier):
     @property
     def default_deadline(self) -> float:
         """All attempts of two requests, with a pause as long as each."""
-        return 120.0 + 4 * (self.retries + 1) * self.timeout + 60.0 / (self.requests_per_minute or math.inf)
+        return 120.0 + 4 * (self.retries + 1) * self.timeout
 
     def _endpoint(self) -> Endpoint:
         key = None
@@ -161,7 +159,7 @@ class Judge(Verifier):
             key = usable_key(self.api_key_env)
             if key is None:
                 raise UsageError(f"api_key_env: the environment variable {self.api_key_env} contains no API key")
-        return Endpoint(self.base_url, key, self.timeout, self.retries, self.concurrency, self.requests_per_minute)
+        return Endpoint(self.base_url, key, self.timeout, self.retries, self.concurrency)
 
 
 @verifier("llm_judge")

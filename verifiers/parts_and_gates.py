@@ -5,7 +5,6 @@ Parts score whole groups. Behind a gate, a part sees only the completions that p
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,7 +26,7 @@ from grpo_env.core import (
 from grpo_env.errors import UsageError, nearest
 
 from .episode_views import On, example_read, folded, views
-from .schedule import Schedule, number_at
+from .schedule import Linear, number_at
 
 
 @dataclass(frozen=True)
@@ -35,11 +34,10 @@ class Part:
     """A verifier in a composite.
 
     ``weight`` is the factor of its value in the total, ``process`` that of its steps in the step scores, ``None`` for
-    the same, also where a row or the training step decides on it. ``when``
-    names a sibling (a gate) whose value must be above 0; otherwise this part scores 0 and is not run, or is left out
-    with a gate that a row leaves out. ``values`` is what 0 and 1 are worth. ``statuses`` replaces the value of a
-    completion with status ``no_answer``, ``over_limit`` or ``timeout``; ``clip`` bounds the value. ``deadline``
-    replaces the verifier's ``default_deadline``. ``on`` says what is judged in an episode.
+    the same, also where a row or the training step decides on it. ``when`` names a sibling (a gate) whose value must be
+    above 0; otherwise this part scores 0 and is not run, or is left out with a gate that a row leaves out. ``values``
+    is what 0 and 1 are worth. ``statuses`` replaces the value of a completion with status ``no_answer``, ``over_limit``
+    or ``timeout``. ``deadline`` replaces the verifier's ``default_deadline``. ``on`` says what is judged in an episode.
 
     A row may decide: ``applies`` says whether an example has this part, which is left out of the sum otherwise, and
     ``row_weight`` gives its ``weight`` there. Both may raise ``UsageError``.
@@ -47,11 +45,10 @@ class Part:
 
     name: str
     verifier: Verifier
-    weight: float | Schedule = 1.0
-    process: float | Schedule | None = None
+    weight: float | Linear = 1.0
+    process: float | Linear | None = None
     when: str | None = None
     values: tuple[float, float] | None = None
-    clip: tuple[float, float] | None = None
     statuses: Mapping[str, float] = field(default_factory=dict)
     deadline: float | None = None
     on: On = "last"
@@ -74,8 +71,6 @@ class Part:
                     f"verifier {self.name!r}: statuses: it combines several parts, so it never has the status "
                     f"{status!r}; set this under 'of', for the parts that have it"
                 )
-        if self.clip is not None:
-            check_bounds(f"verifier {self.name!r}: clip", self.clip)
 
     @property
     def counts(self) -> bool:
@@ -83,7 +78,7 @@ class Part:
         return self.weight != 0 or self.step_weight != 0
 
     @property
-    def step_weight(self) -> float | Schedule:
+    def step_weight(self) -> float | Linear:
         """The weight of the part's steps."""
         return self.weight if self.process is None else self.process
 
@@ -187,7 +182,7 @@ class Part:
             score = _worth(score, self.values)
         if score.status in self.statuses:
             score = replace(score, value=self.statuses[score.status])
-        return score if self.clip is None else clip(score, self.clip)
+        return score
 
     def not_run(self, score: Score) -> Score:
         """The score of this part, and of the parts that it is composed of, where it is not run."""
@@ -228,14 +223,8 @@ class Composite(Verifier):
     """Seconds by the clock for all parts that score single completions together; ``null``: only theirs count."""
 
     def __post_init__(self) -> None:
-        if not self.parts:
-            raise UsageError("of: at least one part is needed")
-        names = [part.name for part in self.parts]
-        for number, name in enumerate(names):
-            if name in names[:number]:
-                raise UsageError(f"verifier {name!r} is named twice")
         gates = {part.name: part.when for part in self.parts}
-        for name in names:
+        for name in gates:
             _check_gate(name, gates)
 
     def walk(self) -> Iterator[Verifier]:
@@ -332,12 +321,6 @@ def looks_at_turns(verifier: Verifier) -> bool:
     return any(inner.reads_turns for inner in verifier.walk() if not list(inner.named_parts()))
 
 
-def clip(score: Score, bounds: tuple[float, float]) -> Score:
-    """The score with its value bounded to ``[low, high]``."""
-    low, high = bounds
-    return score if score.value is None else replace(score, value=min(max(score.value, low), high))
-
-
 def _worth(score: Score, values: tuple[float, float]) -> Score:
     """The score with other values for 0 and 1, also of its steps; what lies between them lies as far between these."""
     low, high = values
@@ -345,15 +328,6 @@ def _worth(score: Score, values: tuple[float, float]) -> Score:
         return score
     steps = tuple(replace(step, value=low + step.value * (high - low)) for step in score.steps)
     return replace(score, value=low + score.value * (high - low), steps=steps)
-
-
-def check_bounds(where: str, bounds: tuple[float, float]) -> None:
-    """Raise ``UsageError`` unless low is at most high; either may be infinite."""
-    low, high = bounds
-    if math.isnan(low) or math.isnan(high):
-        raise UsageError(f"{where}: nan is not a bound")
-    if low > high:
-        raise UsageError(f"{where}: low {low:g} is above high {high:g}")
 
 
 def _check_gate(name: str, gates: Mapping[str, str | None]) -> None:

@@ -21,8 +21,8 @@ class Pattern(Verifier):
 
     The expression is the option ``pattern``, or else each example's gold answer (``bad_gold`` if it cannot be read).
     RE2 matches it in linear time: no look-around and no back-references; ``\d`` and ``\w`` are ASCII; begin with
-    ``(?s)`` for a ``.`` that also matches newlines. What may stand around the answer is as in ``exact_text``. Of
-    several answers all must match. More than 1,000,000 characters are ``over_limit``.
+    ``(?s)`` for a ``.`` that also matches newlines, with ``(?i)`` to ignore case. What may stand around the answer is
+    as in ``exact_text``. Of several answers all must match. More than 1,000,000 characters are ``over_limit``.
 
     Source: the regular expressions of reward functions, mostly ``re.search``, which any list of guesses satisfies.
     """
@@ -34,8 +34,6 @@ class Pattern(Verifier):
     """What is matched: the final ``answer``, or the ``text`` in the answer block, else all after the reasoning."""
     sources: tuple[Source, ...] = SOURCES
     """Where a final answer is looked for; the first one present decides. ``[boxed]`` reads boxes and nothing else."""
-    ignore_case: bool = False
-    """Whether upper and lower case are the same."""
 
     cases: ClassVar[tuple[Case, ...]] = (
         Case("<answer>2024-05-01</answer>", 1.0, "a date", options={"pattern": r"\d{4}-\d\d-\d\d"}),
@@ -54,7 +52,7 @@ class Pattern(Verifier):
     def __post_init__(self) -> None:
         check_sources("pattern", self.sources)
         if self.pattern is not None:
-            linear_regex(self.pattern, self.ignore_case)
+            linear_regex(self.pattern)
 
     def __call__(self, example: Example, completion: Completion) -> Score:
         if problem := self.problem(example):
@@ -69,8 +67,7 @@ class Pattern(Verifier):
         if sum(map(len, final.answers)) > MAX_LENGTH:
             return replace(score, status="over_limit", explanation=f"an answer of more than {MAX_LENGTH:,} characters")
         matches = all(
-            any(is_full_match(pattern, text, self.ignore_case) for text in spellings(final, answer))
-            for answer in final.answers
+            any(is_full_match(pattern, text) for text in spellings(final, answer)) for answer in final.answers
         )
         why = "matches" if matches else "does not match"
         return replace(score, value=float(matches), explanation=final.told(f"{why} the pattern", matches))
@@ -81,7 +78,7 @@ class Pattern(Verifier):
         if not example.answer:
             return "there is neither a pattern nor a gold answer"
         try:
-            linear_regex(example.answer, self.ignore_case)
+            linear_regex(example.answer)
         except UsageError as error:
             return str(error)
         return None

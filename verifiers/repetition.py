@@ -21,8 +21,8 @@ LONGEST = 10  # units per n-gram, to bound the memory for texts of a megabyte
 class Repetition(Verifier):
     """Minus the fraction of n-grams that are repeats: ``-(1 - different / all)``, between -1 and 0.
 
-    N-grams consist of words, ignoring case (characters in scripts without spaces), of characters without white space,
-    or of the sampled tokens; without a column ``token_ids`` the last is unscored. A text shorter than ``n`` scores 0,
+    N-grams consist of words, ignoring case (characters in scripts without spaces), or of the sampled tokens, which are
+    unscored without a column ``token_ids``. A text shorter than ``n`` scores 0,
     and so does one without the block that ``where`` names (``no_answer``; ``statuses`` can set a penalty). Ordinary
     prose scores slightly below 0.
 
@@ -32,7 +32,7 @@ class Repetition(Verifier):
     format: Format = field(default_factory=Format)
     n: int = 3
     """Units per n-gram, 1 to 10."""
-    unit: Literal["word", "character", "token"] = "word"
+    unit: Literal["word", "token"] = "word"
     """The unit of an n-gram."""
     where: Where = "all"
     """The text to use: the ``reasoning`` block, the ``answer`` block, or ``all`` of it without tags."""
@@ -44,7 +44,6 @@ class Repetition(Verifier):
         Case("wait, no. Wait, no. wait, no", -0.5, "2 different trigrams of 4"),
         Case("and so on " * 100, -0.9899328859, "3 different trigrams of 298"),
         Case("等等等等等", -2 / 3, "1 different trigram of 3, in Chinese"),
-        Case("abab", -0.5, "2 different of 4", options={"n": 1, "unit": "character"}),
         Case(
             Completion("ab ab", token_ids=(7, 8, 7, 8, 7)),
             -1 / 3,
@@ -71,19 +70,14 @@ class Repetition(Verifier):
         total = len(units) - self.n + 1
         if total < 1:
             return Score(0.0, explanation=f"shorter than {self.n} {self.unit}s")
-        if isinstance(units, str):
-            different = len({units[first : first + self.n] for first in range(total)})
-        else:
-            different = len(set(zip(*(units[first:] for first in range(self.n)), strict=False)))
+        different = len(set(zip(*(units[first:] for first in range(self.n)), strict=False)))
         return Score(
             different / total - 1, explanation=f"{different} of {total} runs of {self.n} {self.unit}s are different"
         )
 
-    def _units(self, completion: Completion) -> str | Sequence[object] | None:
+    def _units(self, completion: Completion) -> Sequence[object] | None:
         """The units of a completion; ``None`` if it has no token ids, or lacks the block."""
         if self.unit == "token":
             return completion.token_ids
         text = passage(self.where, self.format, completion)
-        if text is None:
-            return None
-        return "".join(text.casefold().split()) if self.unit == "character" else list(words(text.casefold()))
+        return None if text is None else list(words(text.casefold()))

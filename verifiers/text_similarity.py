@@ -9,7 +9,6 @@ from functools import lru_cache
 from typing import ClassVar, Literal
 
 from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
-from grpo_env.errors import UsageError
 from grpo_env.lazy_regex import lazy_compile
 from grpo_env.registry import verifier
 
@@ -30,7 +29,7 @@ _ROUGE_WORD = lazy_compile(r"[a-z0-9]+", re.IGNORECASE)  # all that rouge-score 
 @verifier("text_similarity")
 @dataclass(frozen=True)
 class TextSimilarity(Verifier):
-    """The similarity of the text and the gold answer, from 0 to 1; with a ``threshold`` 1 from there on, else 0.
+    """The similarity of the text and the gold answer, from 0 to 1.
 
     ``chrf`` (character n-grams, for any language) and ``bleu`` are sacrebleu's for one sentence, divided by 100;
     ``rouge1``, ``rouge2`` and ``rougeL`` the F-measures of rouge-score with stemming, for letters a to z and digits
@@ -44,8 +43,6 @@ class TextSimilarity(Verifier):
     metric: Metric
     """``chrf``, ``bleu``, ``rouge1``, ``rouge2``, ``rougeL`` or ``edit``."""
     format: Format = field(default_factory=Format)
-    threshold: float | None = None
-    """The similarity from which the value is 1, and below which it is 0; by default the similarity is the value."""
     read: Read = "text"
     """What is compared: the ``text`` in the answer block, else all after the reasoning; or the final ``answer``."""
     sources: tuple[Source, ...] = SOURCES
@@ -57,8 +54,6 @@ class TextSimilarity(Verifier):
         Case("<answer>the cat sat</answer>", 1.0, "the same text", "the cat sat", options={"metric": "chrf"}),
         Case("<answer>kitten</answer>", 4 / 7, "3 edits of 7 letters", "sitting", options={"metric": "edit"}),
         Case("the cat", 0.8, "2 of 2 words, 2 of 3", "the cat sat", options={"metric": "rouge1"}),
-        Case("the cat", 1.0, "at least 0.75", "the cat sat", options={"metric": "rouge1", "threshold": 0.75}),
-        Case("the cat", 0.0, "less than 0.85", "the cat sat", options={"metric": "rouge1", "threshold": 0.85}),
         Case("dogs", 0.0, "no common word", "the cat sat", options={"metric": "bleu"}),
         Case("cat", None, "one word has no pairs of words", "cat", options={"metric": "rouge2"}),
         Case("猫", None, "ROUGE reads no Chinese", "猫", options={"metric": "rougeL"}),
@@ -66,8 +61,6 @@ class TextSimilarity(Verifier):
 
     def __post_init__(self) -> None:
         check_sources("text_similarity", self.sources)
-        if self.threshold is not None and not 0 < self.threshold <= 1:
-            raise UsageError(f"text_similarity: threshold: {self.threshold:g} is not above 0 and at most 1")
         _similarity(self.metric)  # or the extra is missed only when the first completion is scored
 
     def __call__(self, example: Example, completion: Completion) -> Score:
@@ -86,11 +79,7 @@ class TextSimilarity(Verifier):
             return replace(score, status="over_limit", explanation="the text is too long to be compared")
         similarity = _similarity(self.metric)
         value = max(similarity(encodable(text), encodable(gold)) for gold in golds)
-        explanation = f"{self.metric} {value:.3f}"
-        if self.threshold is not None:
-            explanation += f", threshold {self.threshold:g}"
-            value = float(value >= self.threshold)
-        return replace(score, value=value, explanation=explanation)
+        return replace(score, value=value, explanation=f"{self.metric} {value:.3f}")
 
     def problem(self, example: Example) -> str | None:
         return self._golds(example.answer)[1] or None

@@ -14,7 +14,7 @@ from .task import Task
 
 if TYPE_CHECKING:
     from grpo_env.verifiers.parts_and_gates import Part
-    from grpo_env.verifiers.schedule import Schedule
+    from grpo_env.verifiers.schedule import Linear
 
 Supervision = Literal["outcome", "process", "both"]
 FIX_STEPS = (
@@ -59,5 +59,5 @@ def _varies(part: Part) -> bool:
     return _is_not_zero(part.weight) and (not inner or any(map(_varies, inner)))
 
 
-def _is_not_zero(weight: float | Schedule) -> bool:
+def _is_not_zero(weight: float | Linear) -> bool:
     return weight != 0 if isinstance(weight, int | float) else (weight.start, weight.end) != (0, 0)

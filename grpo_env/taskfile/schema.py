@@ -149,18 +149,10 @@ class LinearSpec(Section):
 
 
 class ScheduleSpec(Section):
-    """Exactly one of these."""
+    """A weight for each training step."""
 
-    linear: LinearSpec | None = None
+    linear: LinearSpec
     """``{from: 0.5, to: 0.0, steps: 200}``."""
-    cosine: LinearSpec | None = None
-    """The same along half a cosine."""
-
-    @model_validator(mode="after")
-    def _one_shape(self) -> ScheduleSpec:
-        if (self.linear is None) == (self.cosine is None):
-            raise ValueError("a schedule is {linear: {from, to, steps}} or {cosine: {from, to, steps}}")
-        return self
 
 
 Seconds = Annotated[FiniteFloat, Field(gt=0)]
@@ -202,8 +194,6 @@ class VerifierSpec(BaseModel):
     """A part that must be above 0, or a template that must be true, for this one to count."""
     values: ValuesSpec | None = None
     """What a verdict is worth (``{right: 1, wrong: -1}``), in value and steps; not of the metric."""
-    clip: tuple[float, float] | None = None
-    """Bounds ``[low, high]`` of the value."""
     statuses: dict[str, FiniteFloat] = {}
     """Values of statuses that are the completion's fault (``{no_answer: -0.5}``)."""
     deadline: Seconds | None = None

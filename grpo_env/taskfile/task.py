@@ -468,16 +468,14 @@ class _File(NamedTuple):
 def _parts(specs: Mapping[str, VerifierSpec], file: _File, at: list[str]) -> tuple[Any, ...]:
     # Imported late: verifiers are loaded by name, so that importing a task stays light.
     from grpo_env.verifiers.parts_and_gates import Part
-    from grpo_env.verifiers.schedule import Cosine, Linear
+    from grpo_env.verifiers.schedule import Linear
 
     def number(spec: float | ScheduleSpec | str) -> Any:
         if isinstance(spec, str):  # a template of the row: any weight, so that the part counts
             return 1.0
         if not isinstance(spec, ScheduleSpec):
             return spec
-        shape, line = (Linear, spec.linear) if spec.linear else (Cosine, spec.cosine)
-        assert line is not None
-        return shape(start=line.start, end=line.end, steps=line.steps)
+        return Linear(spec.linear.start, spec.linear.end, spec.linear.steps)
 
     format, source = file.format, file.source
     parts = []
@@ -494,7 +492,6 @@ def _parts(specs: Mapping[str, VerifierSpec], file: _File, at: list[str]) -> tup
                 applies=RowCondition(spec.when, format, f"{name}: when") if is_template(spec.when) else None,
                 row_weight=RowNumber(spec.weight, format, f"{name}: weight") if isinstance(spec.weight, str) else None,
                 values=None if spec.values is None else (spec.values.wrong, spec.values.right),
-                clip=spec.clip,
                 statuses=spec.statuses,
                 deadline=spec.deadline,
             )

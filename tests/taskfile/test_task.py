@@ -375,12 +375,10 @@ def test_bad_gold_answers_are_errors_or_skipped(file, folder):
         ),
         ("verifiers.accuracy.process", float("inf"), "process: Input should be a finite number"),
         ("verifiers.accuracy.statuses", {"no_answer": float("nan")}, "statuses.no_answer: Input should be a finite"),
-        ("verifiers.accuracy.clip", [0, float("nan")], "clip: nan is not a bound"),
         ("verifiers.accuracy.rel_tol", float("nan"), "rel_tol: nan is not a value"),
         ("verifiers.accuracy.weight", {"linear": {"from": 1, "to": 0}}, "weight.linear.steps: this key is required"),
         ("verifiers.accuracy.when", "tags", "unknown part 'tags'"),
-        ("verifiers.accuracy.clip", [1, 0], "clip"),
-        ("verifiers.accuracy.clip", [1], "verifiers.accuracy.clip: too few items, got [1]"),
+        ("verifiers.accuracy.clip", [0, 1], "verifiers.accuracy.clip: unknown key"),
         (
             "verifiers.short",
             {"use": "cosine_length", "correct": [1], "of": {"a": {"use": "accuracy"}}},

@@ -56,10 +56,8 @@ def test_every_integer_is_accepted(number: int, form: str) -> None:
 
 
 @given(number=st.decimals(-1000, 1000, places=2))
-def test_decimals_are_numbers_but_not_integers(number: object) -> None:
-    completion = Completion(f"<answer>{number}</answer>")
-    assert IntegerAnswer()(Example("x"), completion).value == 0
-    assert IntegerAnswer(decimals=True)(Example("x"), completion).value == 1
+def test_decimals_are_no_integers(number: object) -> None:
+    assert IntegerAnswer()(Example("x"), Completion(f"<answer>{number}</answer>")).value == 0
 
 
 def test_a_bad_gold_answer_is_a_problem_of_the_example() -> None:

@@ -157,7 +157,7 @@ def test_an_episode_has_the_steps_of_its_last_turn_or_of_each() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: EachStep(parts=()), "at least one part"),
+        (lambda: EachStep(parts=()), "needs one part"),
         (lambda: EachStep(parts=(Part("a", Long()), Part("b", Long()))), "one part"),
         (lambda: each(Rank()), "compares completions"),
         (lambda: each(part={"on": "each"}), "no turns"),

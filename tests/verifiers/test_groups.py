@@ -160,7 +160,6 @@ def test_clip_any_of_and_all_of_over_groups() -> None:
     assert table(Clip(parts, high=1.5), texts) == [[0, 1.5, 1]]
     assert table(AnyOf(parts), texts) == [[0, 2, 1]]
     assert table(AllOf(parts), texts) == [[0, 1, 0]]
-    assert table(WeightedSum((Part("rank", Rank(), 2.0, clip=(0.0, 1.0)),)), texts) == [[0, 2, 2]]
 
 
 def test_groups_reach_through_nested_composites() -> None:

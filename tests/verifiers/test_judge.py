@@ -467,7 +467,6 @@ def test_the_key_comes_from_the_environment(peer, monkeypatch, tmp_path):
         ({"concurrency": 0}, "concurrency: expected at least 1"),
         ({"retries": -1}, "retries: expected at least 0"),
         ({"timeout": 0}, "timeout: expected a number above 0"),
-        ({"requests_per_minute": 0}, "requests_per_minute: expected"),
         ({"max_chars": 0}, "max_chars: expected"),
         ({"text": "thoughts"}, "text"),
         ({"template": "{anser}"}, "template: {anser}: did you mean 'answer'"),

@@ -118,7 +118,6 @@ ACCURACY = Part("accuracy", Overlong(1))
         (lambda: Overlong(10, buffer=-1), "buffer must be between 0 and max_tokens"),
         (lambda: CosineLength((ACCURACY,), max_tokens=0), "max_tokens must be at least 1"),
         (lambda: LengthRank((Part("accuracy", Overlong(1), 2.0),)), "only parts of a sum have weights"),
-        (lambda: LengthRank(()), "at least one part"),
         (lambda: make_verifier("cosine_length", {"max_tokens": 5}, "t"), "needs a mapping of verifiers"),
     ],
 )

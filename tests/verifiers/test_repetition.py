@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -33,8 +33,8 @@ def check_row(row: dict[str, Any]) -> None:
     assert score.explanation
 
 
-def value(text: str, n: int = 3, unit: Literal["word", "character"] = "word") -> float:
-    score = Repetition(n=n, unit=unit)(Example("x"), Completion(text))
+def value(text: str, n: int = 3) -> float:
+    score = Repetition(n=n)(Example("x"), Completion(text))
     assert score.value is not None
     return score.value
 
@@ -46,7 +46,6 @@ def test_every_repeated_n_gram_counts(letters: str, n: int) -> None:
     repeats = sum(count - 1 for count in grams.values())
     expected = -repeats / grams.total() if grams else 0.0
     assert value(" ".join(letters), n) == pytest.approx(expected)
-    assert value(letters, n, "character") == pytest.approx(expected)
 
 
 @given(text=st.text(max_size=60), n=st.integers(1, 5))
@@ -72,15 +71,11 @@ def test_invalid_options_are_refused(n: int) -> None:
 def test_a_long_text_without_repeats_takes_linear_time() -> None:
     text = " ".join(map(str, range(40_000)))
     assert value(text, 10) == 0
-    assert -1 < value(text, 10, "character") <= 0
 
 
 @pytest.mark.parametrize("unit", ["a", "a ", "数", "<think>", ". ", "\u0301", "1,"])
-@pytest.mark.parametrize("of", ["word", "character"])
-def test_a_long_text_takes_linear_time(
-    unit: str, of: Literal["word", "character"], long_text: Callable[[str], str]
-) -> None:
-    assert -1 <= value(long_text(unit), 3, of) <= 0
+def test_a_long_text_takes_linear_time(unit: str, long_text: Callable[[str], str]) -> None:
+    assert -1 <= value(long_text(unit)) <= 0
     assert Repetition(Format(reasoning=None))(Example("x"), Completion("")).value == 0
 
 
