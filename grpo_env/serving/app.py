@@ -11,6 +11,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
 from fastapi.middleware.trustedhost import TrustedHostMiddleware
+from fastapi.security import HTTPBearer
 
 from grpo_env import __version__
 from grpo_env.core import Score
@@ -22,7 +23,6 @@ from grpo_env.taskfile.task import Task
 
 from .admission import Admission, ScoringRoute, check_token
 from .error_responses import COMMON_ERRORS, SCORING_ERRORS, add_error_handlers
-from .openapi import complete_openapi
 from .pieces import read_items, response_body
 from .pool import WorkerPool
 from .schemas import Health, RewardRequest, RewardResponse, ScoreRequest, ScoreResponse, TaskCard
@@ -62,10 +62,12 @@ def make_app(tasks: Mapping[str, Task], pool: WorkerPool, admission: Admission) 
     app.state.admission = admission
     service = Service(tasks, pool)
     add_error_handlers(app, admission.deadline)
-    app.include_router(_score_routes(service))
-    app.include_router(_reward_routes(service))
+    # Only described here: the token is checked before the body is read.
+    described = [] if admission.token is None else [Depends(HTTPBearer(auto_error=False))]
+    app.include_router(_score_routes(service), dependencies=described)
+    app.include_router(_reward_routes(service), dependencies=described)
+    app.include_router(_task_routes(service), dependencies=described)
     app.include_router(_status_routes(service))
-    complete_openapi(app, tasks, admission.token is not None)
     return app
 
 
@@ -117,7 +119,7 @@ def _decoded(score: str, task: Task) -> Score:
     return with_parts(task, Score.from_dict(data))
 
 
-def _status_routes(service: Service) -> APIRouter:
+def _task_routes(service: Service) -> APIRouter:
     router = APIRouter()
     cards = [_card(task) for task in service.tasks.values()]
 
@@ -125,6 +127,12 @@ def _status_routes(service: Service) -> APIRouter:
     async def list_tasks() -> list[TaskCard]:
         """The served tasks."""
         return cards
+
+    return router
+
+
+def _status_routes(service: Service) -> APIRouter:
+    router = APIRouter()
 
     @router.get("/healthz")
     async def health() -> Health:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from grpo_env.core import Finish, Status
+from grpo_env.core import Finish, Score
 from grpo_env.scoring.completion import MAX_TOKENS
 
 MAX_ITEMS = 4096  # in a request
@@ -69,37 +70,11 @@ class ScoreRequest(Strict):
     items: list[Item] = Field(min_length=1, max_length=MAX_ITEMS, fail_fast=True)
 
 
-class Step(BaseModel):
-    """The value of one reasoning step: characters [start, end) of the text."""
+@dataclass(frozen=True)
+class ItemScore(Score):
+    """The score of an item. Its reward is `value`, which is null if the completion could not be scored."""
 
-    start: int
-    end: int
-    value: float
-    explanation: str
-
-
-class Part(BaseModel):
-    """One score. `value` is null if the completion could not be scored; `status` gives the reason."""
-
-    value: float | None
-    status: Status
-    name: str
-    weight: float
-    process: float
-    answer: str | None = Field(description="The answer extracted from the text.")
-    gold: str | None = Field(description="The gold answer it was compared with.")
-    kind: str | None = Field(description="What the gold answer is: a number, a date, a code, ….")
-    explanation: str
-    rule: str = Field(description="What decided the verdict; empty where a verifier has a single rule.")
-    parts: list[Part]
-    steps: list[Step]
-    seconds: float
-
-
-class ItemScore(Part):
-    """The score of an item. Its reward is `value`."""
-
-    id: str
+    id: str = ""
 
 
 class ScoreResponse(BaseModel):

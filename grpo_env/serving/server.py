@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import resource
 import signal
 import socket
 import sys
@@ -65,10 +66,6 @@ async def _serve(tasks: dict[str, Task], listener: socket.socket, workers: int, 
 
 def _raise_open_files() -> None:
     """The usual soft limit is 1,024 files, and the queue alone may hold as many connections."""
-    try:
-        import resource
-    except ImportError:  # not a Unix
-        return
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError, OSError):  # macOS refuses its own hard limit
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -4,14 +4,11 @@ import json
 import signal
 import threading
 import time
-from dataclasses import fields
 
 import psutil
 import pytest
 
 from grpo_env import load_task
-from grpo_env.core import Score
-from grpo_env.serving.schemas import ItemScore, Part, Step
 
 from .conftest import Server
 
@@ -188,8 +185,3 @@ def test_sigterm_finishes_what_was_accepted_and_refuses_the_rest(tmp_path):
         assert server.process.stderr.read() == ""
     finally:
         server.close()
-
-
-def test_the_schema_of_a_score_has_its_fields():
-    assert {field.name for field in fields(Score)} == set(Part.model_fields) == set(ItemScore.model_fields) - {"id"}
-    assert set(Step.model_fields) == {"start", "end", "value", "explanation"}
