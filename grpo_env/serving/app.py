@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
 from fastapi.middleware.trustedhost import TrustedHostMiddleware
@@ -62,12 +62,11 @@ def make_app(tasks: Mapping[str, Task], pool: WorkerPool, admission: Admission) 
     app.state.admission = admission
     service = Service(tasks, pool)
     add_error_handlers(app, admission.deadline)
-    # Only described here: the token is checked before the body is read.
-    described = [] if admission.token is None else [Depends(HTTPBearer(auto_error=False))]
-    app.include_router(_score_routes(service), dependencies=described)
-    app.include_router(_reward_routes(service), dependencies=described)
-    app.include_router(_task_routes(service), dependencies=described)
-    app.include_router(_status_routes(service))
+    # Only described by this: ``check_token`` is called before a body is read.
+    token = [] if admission.token is None else [Depends(HTTPBearer(auto_error=False))]
+    app.include_router(_score_routes(service), dependencies=token)
+    app.include_router(_reward_routes(service), dependencies=token)
+    app.include_router(_status_routes(service, token))
     return app
 
 
@@ -119,20 +118,14 @@ def _decoded(score: str, task: Task) -> Score:
     return with_parts(task, Score.from_dict(data))
 
 
-def _task_routes(service: Service) -> APIRouter:
+def _status_routes(service: Service, token: Sequence[Any]) -> APIRouter:
     router = APIRouter()
     cards = [_card(task) for task in service.tasks.values()]
 
-    @router.get("/tasks", dependencies=[Depends(check_token)], responses=COMMON_ERRORS)
+    @router.get("/tasks", dependencies=[Depends(check_token), *token], responses=COMMON_ERRORS)
     async def list_tasks() -> list[TaskCard]:
         """The served tasks."""
         return cards
-
-    return router
-
-
-def _status_routes(service: Service) -> APIRouter:
-    router = APIRouter()
 
     @router.get("/healthz")
     async def health() -> Health:

@@ -78,7 +78,7 @@ def encode(id: str, score: Score) -> str:
     """A score as it is sent: a JSON object."""
     try:
         return dump_line({"id": id, **score.to_dict()})
-    except (TypeError, ValueError) as error:  # a user's verifier returned NaN, or no number
+    except (TypeError, ValueError) as error:  # an answer of a user's verifier that is no text, say
         return encode(id, unscored(f"the score cannot be written as JSON ({error})"))
 
 
