@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 
 from grpo_env.core import Completion, Example, Group, Verifier
 from grpo_env.environments.episode import EnvironmentClass, check_template
-from grpo_env.environments.process import EnvironmentFailedError, EnvironmentProcess
+from grpo_env.environments.process import EnvironmentProcess
 from grpo_env.environments.replay import from_list, load_gold, play
 from grpo_env.environments.values import MAX_STATE
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import Task
-from grpo_env.workers.killable_worker import LateError
 from grpo_env.workers.scoring_process import score_in_process
 
 from .data import load_tokenizer
@@ -84,13 +82,6 @@ def _play(
             "episodes", example.name, completion.environment.failure, "such episodes are unscored; fix the class"
         )
         return
-    left: list[str] = []
-    with suppress(EnvironmentFailedError, LateError):
-        left = [] if completion.environment.late else process.left_behind()
-    if left:
-        are = "1 process is" if len(left) == 1 else f"{len(left)} processes are"
-        what = f"{are} still running after the episode ({', '.join(left[:3])})"
-        yield warning("episodes", example.name, what, "they are ended before the next one; end them in the tool")
     if gold:
         yield from _check_gold(task, environment, example, turns, completion)
 

@@ -33,13 +33,6 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
-def name_of(pid: int) -> str:
-    """The name of a running process."""
-    with suppress(OSError):
-        return Path(f"/proc/{pid}/comm").read_text().strip()
-    return "?"
-
-
 def end(pids: Iterable[int]) -> None:
     """Kill processes, and collect those that are this process's own children."""
     for pid in pids:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from grpo_env.environments.children import adopt_orphans, descendants, end, name_of
+from grpo_env.environments.children import adopt_orphans, descendants, end
 from grpo_env.environments.values import cut, result_text, state_of
 from grpo_env.registry import load_function
 from grpo_env.workers.worker_process import read_requests
@@ -57,10 +57,6 @@ class Host:
             self._opened = {}
             sys.addaudithook(self._note_open)
         return list(self._opened)
-
-    def left_behind(self) -> list[str]:
-        """The names of processes that the episode started and has not ended. ``reset`` ends them."""
-        return [name_of(pid) for pid in self._left()]
 
     def state(self) -> Any:
         """The object's public attributes that JSON can represent; ``None`` if they are too large together."""

@@ -110,7 +110,7 @@ class Episode:
             self._told = self.plain(self.process.reset(self.example.info) or "")
             self._state = self._read_state()
         except EnvironmentFailedError as error:
-            self._fail(error)
+            self.fail(str(error))
         return [message._asdict() for message in self._record().add_to(prompt)]
 
     def advance(self, text: str, finish: Finish = "stop", raw: str | None = None) -> list[ChatMessage]:
@@ -124,7 +124,8 @@ class Episode:
         start = self.turns[-1].end if self.turns else 0
         turn = Turn(text, finish=finish, start=start, end=start + len(text))
         if finish == "length":
-            self._end(turn, "length")
+            self._take(turn)
+            self._end("length")
             return []
         of, spelled = self.environment, text if raw is None else raw
         written = parse_calls(spelled, of.reasoning, self.parser, self.prefill, of.tools) if of.tools else []
@@ -132,21 +133,20 @@ class Episode:
             return self._run_calls(turn, written) if written else self._ask_partner(turn)
         except EnvironmentFailedError as error:
             self.turns.append(turn)
-            self._fail(error)
+            self.fail(str(error))
             return []
 
     def cut_off(self) -> None:
         """End it after a whole turn, because no token is left for another: ``finish`` is ``length``."""
-        self._end_with("length")
+        self._end("length")
 
     def fail(self, reason: str) -> None:
         """End it for a reason that is not the model's, so that it is unscored."""
-        self._fail(EnvironmentFailedError(reason))
+        self.ended, self._failure = True, reason[:1000]
 
     def stop(self) -> None:
         """End the episode as it is, because whoever samples grants it no other turn."""
-        if not self.ended:
-            self._end_with("turns")
+        self._end("turns")
 
     def completion(self, *, num_tokens: int | None = None, token_ids: tuple[int, ...] | None = None) -> Completion:
         """What verifiers score. ``token_ids`` are the sampled tokens of all turns, in order."""
@@ -173,12 +173,8 @@ class Episode:
             results.append(Result(id, self.plain(answer), problem))
             if results[-1].problem == "late":
                 break
-        self._with(turn, calls=tuple(calls), results=tuple(results))
-        if results[-1].problem == "late":
-            self._end_late()
-        else:
-            self._keep_state()
-        if self.ended or self._out_of_turns():
+        self._take(replace(turn, calls=tuple(calls), results=tuple(results)), late=results[-1].problem == "late")
+        if self._is_over():
             return []
         return [
             {"role": "tool", "name": self.plain(call.name), "tool_call_id": call.id, "content": result.text}
@@ -212,28 +208,24 @@ class Episode:
             except LateError:
                 late = True
         reply = None if reply is None else self.plain(reply)
-        self._with(turn, reply=reply)
+        self._take(replace(turn, reply=reply), late)
+        if reply is None:
+            self._end("stop")
+            return []
+        return [] if self._is_over() else [Message("user", reply)._asdict()]
+
+    def _take(self, turn: Turn, late: bool = False) -> None:
+        """Add a turn with the state after it. A late call leaves no environment to ask for its state or reward."""
         if late:
-            self._end_late()
-            return []
-        self._keep_state()
-        if reply is None and not self.ended:
-            self._end_with("stop")
-        if self.ended or self._out_of_turns():
-            return []
-        assert reply is not None
-        return [Message("user", reply)._asdict()]
-
-    def _with(self, turn: Turn, **values: Any) -> None:
-        self.turns.append(replace(turn, **values))
-
-    def _keep_state(self) -> None:
-        try:
-            state = self._read_state()
-        except EnvironmentFailedError as error:
-            self._fail(error)
+            self.ended, self.finish, self._late = True, "stop", True
+            state = self.turns[-1].state if self.turns else self._state
         else:
-            self.turns[-1] = replace(self.turns[-1], state=state)
+            try:
+                state = self._read_state()
+            except EnvironmentFailedError as error:
+                self.fail(str(error))
+                state = None
+        self.turns.append(replace(turn, state=state))
 
     def _read_state(self) -> Any:
         try:
@@ -241,32 +233,19 @@ class Episode:
         except LateError as error:
             raise EnvironmentFailedError("its attributes could not be read in time") from error
 
-    def _out_of_turns(self) -> bool:
+    def _is_over(self) -> bool:
         if len(self.turns) >= self.environment.max_turns:
-            self._end_with("turns")
+            self._end("turns")
         return self.ended
 
-    def _end(self, turn: Turn, finish: Finish) -> None:
-        self.turns.append(turn)
-        self._keep_state()
-        if not self.ended:
-            self._end_with(finish)
-
-    def _end_with(self, finish: Finish) -> None:
+    def _end(self, finish: Finish) -> None:
+        if self.ended:
+            return
         self.ended, self.finish = True, finish
         try:
             self._reward = self.process.get_reward() if self.environment.rewards else None
         except EnvironmentFailedError as error:
-            self._fail(error)
-
-    def _end_late(self) -> None:
-        """End the episode after a late call: no environment is left that could be asked for its state or reward."""
-        self.ended, self.finish, self._late = True, "stop", True
-        before = self.turns[-2].state if len(self.turns) > 1 else self._state
-        self.turns[-1] = replace(self.turns[-1], state=before)
-
-    def _fail(self, error: EnvironmentFailedError) -> None:
-        self.ended, self._failure = True, str(error)[:1000]
+            self.fail(str(error))
 
 
 def assistant_message(turn: Turn) -> ChatMessage:

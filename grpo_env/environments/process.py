@@ -82,10 +82,6 @@ class EnvironmentProcess:
         """The files, besides modules, that the environment has opened since the first call of this."""
         return list(self._ask_own("opened", 0.0))
 
-    def left_behind(self) -> list[str]:
-        """The names of processes that the episode started and has not ended; the next ``reset`` ends them."""
-        return list(self._ask_own("left_behind", 0.0))
-
     def close(self) -> None:
         """End the process and all that it started."""
         pid = self._worker.pid

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from grpo_env.core import Finish, Score
 from grpo_env.scoring.completion import MAX_TOKENS
@@ -34,24 +34,13 @@ class ChatMessage(BaseModel):
     tool_call_id: str | None = Field(None, description="The call that a message of a tool answers.")
 
 
-def _integer(number: Any) -> Any:
-    """3.0 is an integer in JSON; some programs write no other kind."""
-    return int(number) if isinstance(number, float) and number.is_integer() else number
-
-
-Count = Annotated[int, Field(ge=0, le=MAX_TOKENS), BeforeValidator(_integer)]
 Chat = Annotated[list[ChatMessage], Field(min_length=1, fail_fast=True)]  # report one bad message, not a million
-
-
-# Only a message of the assistant can be scored.
-_HAS_REPLY = {"contains": {"type": "object", "required": ["role"], "properties": {"role": {"const": "assistant"}}}}
-Reply = Annotated[Chat, Field(json_schema_extra=_HAS_REPLY)]
 
 
 class Item(Strict):
     """A completion to score."""
 
-    completion: str | Reply = Field(
+    completion: str | Chat = Field(
         description="The model's text, or chat messages: the assistant's last one is scored."
     )
     answer: str | None = Field(None, description="The gold answer.")
@@ -60,7 +49,7 @@ class Item(Strict):
     id: str | None = Field(None, description="Returned with the score; by default the item's index, from 0.")
     group: str | None = Field(None, description="Adjacent items with the same group are completions of one prompt.")
     finish: Finish = Field("unknown", description="Whether the text ended by itself (stop) or was truncated (length).")
-    num_tokens: Count | None = Field(None, description="Tokens of the completion.")
+    num_tokens: int | None = Field(None, ge=0, le=MAX_TOKENS, description="Tokens of the completion.")
 
 
 class ScoreRequest(Strict):

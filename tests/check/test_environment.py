@@ -73,7 +73,6 @@ def test_so_is_one_that_is_composed_of_a_state(tmp_path):
         ("Needs", "gold_nothing", "error", "reset raised TypeError: Needs.reset() missing 1 required positional"),
         ("Rough", "gold_big", "warning", "the result of big is cut: 10,000,000 characters"),
         ("Higher", "gold_13", "error", "reply returned int; it must return text or None"),
-        ("Leaky", None, "warning", "1 process is still running after the episode (sleep)"),
     ],
 )
 def test_mistakes_are_one_line_each(tmp_path, cls, gold, severity, line):
