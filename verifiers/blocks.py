@@ -106,6 +106,14 @@ def first_block(text: str, name: str) -> Block | None:
     return Block(opening.end, closing.start, closing.end) if closing else Block(opening.end, len(text), None)
 
 
+def after_block(text: str, name: str | None) -> str | None:
+    """What follows the last block with this tag: all of the text without one, ``None`` if it is not closed."""
+    tags = find_tags(text, name) if name and "<" in text else []
+    if tags and not tags[-1].closing:
+        return None
+    return text[tags[-1].end :] if tags else text
+
+
 def passage(where: Where, format: Format, completion: Completion) -> str | None:
     """The text of a block, or ``None`` if the format has that block and the completion does not.
 

@@ -16,6 +16,7 @@ from grpo_env.lazy_regex import lazy_compile
 from grpo_env.registry import verifier
 
 from .blocks import passage
+from .optional_packages import optional_package
 from .segments import spans
 from .words import MARKS, normalized, words
 
@@ -207,8 +208,6 @@ def _narrowed(languages: frozenset[str]) -> LanguageIdentifier:
 @lru_cache(maxsize=1)
 def _identifier() -> LanguageIdentifier:
     """py3langid with its bundled model."""
-    try:
-        from py3langid.langid import MODEL_FILE, LanguageIdentifier
-    except ImportError as error:
-        raise UsageError("language_consistency needs py3langid: pip install 'grpo_env[language]'") from error
-    return LanguageIdentifier.from_model_file(MODEL_FILE)
+    langid = optional_package("py3langid.langid", "language", "language_consistency")
+    identifier: LanguageIdentifier = langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE)
+    return identifier

@@ -14,7 +14,7 @@ from grpo_env.errors import UsageError, nearest
 from grpo_env.lazy_regex import lazy_compile
 from grpo_env.registry import verifier
 
-from .blocks import find_tags, whole_turn
+from .blocks import after_block, find_tags, whole_turn
 from .sandbox.launch import Isolation, SandboxError, run, unavailable
 from .sandbox.limits import MIB, Limits
 from .sandbox.unit_tests import UnitTest, read_tests
@@ -222,11 +222,9 @@ def find_program(format: Format, completion: Completion, is_called: bool) -> tup
 
     ``is_called``: tests call what it defines, rather than run it for its output.
     """
-    text = whole_turn(format, completion)[0]
-    tags = find_tags(text, format.reasoning) if format.reasoning else []
-    if tags and not tags[-1].closing:
+    text = after_block(whole_turn(format, completion)[0], format.reasoning)
+    if text is None:
         return None, "the reasoning block is not closed"
-    text = text[tags[-1].end :] if tags else text
     tags = find_tags(text, format.answer) if format.answer else []
     if tags:
         if len(tags) < 2 or tags[-2].closing or not tags[-1].closing:

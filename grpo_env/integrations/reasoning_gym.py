@@ -126,16 +126,11 @@ class ReasoningGym(Verifier):
 
 def _answer(format: Format, completion: Completion) -> str | None:
     # Imported here: the verifiers import the package, not the other way round.
-    from grpo_env.verifiers.blocks import find_tags, whole_turn
+    from grpo_env.verifiers.blocks import after_block, find_tags, whole_turn
 
-    text = whole_turn(format, completion)[0]
-    if format.reasoning:
-        tags = find_tags(text, format.reasoning)
-        if tags and not tags[-1].closing:
-            return None
-        text = text[tags[-1].end :] if tags else text
-    if format.answer is None:
-        return text.strip()
+    text = after_block(whole_turn(format, completion)[0], format.reasoning)
+    if text is None or format.answer is None:
+        return text and text.strip()
     tags = find_tags(text, format.answer)
     for opening, closing in zip(tags[-2::-1], tags[:0:-1], strict=True):
         if closing.closing and not opening.closing:

@@ -31,7 +31,7 @@ from collections.abc import Callable, Sequence
 from grpo_env.core import Completion, Format
 from grpo_env.lazy_regex import lazy_compile
 
-from ...blocks import find_tags, whole_turn
+from ...blocks import after_block, find_tags, whole_turn
 from ..math.normal import normal
 from ..quantities.number import OverLimitError, read_number
 from .after import with_later_answers
@@ -226,8 +226,4 @@ def visible(text: str) -> str:
 
 def after_reasoning(format: Format, completion: Completion) -> str | None:
     """What follows the reasoning: all of the text if it has no reasoning tag, ``None`` if the block is not closed."""
-    text = visible(whole_turn(format, completion)[0])
-    tags = find_tags(text, format.reasoning) if format.reasoning and "<" in text else []
-    if tags and not tags[-1].closing:
-        return None
-    return text[tags[-1].end :] if tags else text
+    return after_block(visible(whole_turn(format, completion)[0]), format.reasoning)
