@@ -54,8 +54,6 @@ class Judge(Verifier):
     """The model's name at the endpoint."""
     max_chars: int | None = None
     """The maximum length of the text in characters; by default 1,000 for an answer, 20,000 for a completion."""
-    without_prompt: bool = False
-    """Do not send the question, for files that lack it."""
     api_key_env: str | None = None
     """The environment variable with the API key."""
     parameters: Mapping[str, Any] | None = None
@@ -85,7 +83,7 @@ class Judge(Verifier):
 
     @property
     def needs_prompt(self) -> bool:
-        return not self.without_prompt
+        return True
 
     @abstractmethod
     def read(self, question: Question, reply: Reply) -> Any:
@@ -93,9 +91,9 @@ class Judge(Verifier):
 
     def asked(self, example: Example) -> tuple[dict[str, str], Score | None]:
         """The question and the gold answer, where known; and the score if the question should be known, and is not."""
-        question = None if self.without_prompt else _last_user_message(example)
+        question = _last_user_message(example)
         if self.needs_prompt and question is None:
-            why = "the example has no prompt to send to the judge; set without_prompt=true to omit it"
+            why = "the example has no prompt to send to the judge"
             return {}, Score(None, "not_applicable", gold=example.answer, explanation=why)
         optional = {"question": question, "reference": example.answer}
         return {key: value for key, value in optional.items() if value is not None}, None
@@ -171,7 +169,7 @@ class LLMJudge(Judge, BatchVerifier):
     extracted as by ``accuracy``; with ``text: completion`` also the reasoning. A missing or denied answer scores 0
     without a request. *Rubric*: it sees the question, the gold answer (if there is one) and the whole completion, and
     grades within ``scale``; the value is (grade - low) / (high - low). Without a prompt the completion is unscored
-    (``not_applicable``), unless ``without_prompt`` is set.
+    (``not_applicable``), unless a ``template`` leaves out the question.
 
     A text longer than ``max_chars`` scores 0 (``over_limit``). If a reply has no verdict the judge is asked once more;
     if that fails too, the completion is unscored (``error``).
@@ -216,12 +214,10 @@ class LLMJudge(Judge, BatchVerifier):
             raise UsageError("template: names one of {answer}, {reasoning} and {completion}, instead of 'text'")
         if ("rubric" in named) != (self.rubric is not None):
             raise UsageError("template: {rubric} stands for the text of 'rubric': give both or none")
-        if "question" in named and self.without_prompt:
-            raise UsageError("template: {question} is not known with without_prompt; leave it out")
 
     @property
     def needs_prompt(self) -> bool:
-        return not self.without_prompt and (self.template is None or "question" in places(self.template))
+        return self.template is None or "question" in places(self.template)
 
     def problem(self, example: Example) -> str | None:
         needed = self.rubric is None if self.template is None else "reference" in places(self.template)

@@ -58,8 +58,6 @@ class ModelVerifier(BatchVerifier):
     """Tokens per forward pass, including padding; a longer text has its own pass."""
     max_tokens: int | None = None
     """Maximum length of the input, including the prompt; by default the model's limit. Inputs are never truncated."""
-    without_prompt: bool = False
-    """Leave out the prompt, for files that lack it. Most models were trained with it."""
     format: Format = field(default_factory=Format)
 
     def __post_init__(self) -> None:
@@ -73,7 +71,7 @@ class ModelVerifier(BatchVerifier):
 
     @property
     def needs_prompt(self) -> bool:
-        return not self.without_prompt
+        return True
 
     @property
     def default_deadline(self) -> float:
@@ -125,9 +123,8 @@ class ModelVerifier(BatchVerifier):
 
     def read(self, loaded: Pretrained, example: Example, completion: Completion) -> ModelInput | Score:
         """The model's input for a completion, or its score if there is none."""
-        if not self.without_prompt and not example.prompt:
-            why = "the example has no prompt for the model; set without_prompt=true to leave it out"
-            return Score(None, "not_applicable", explanation=why)
+        if not example.prompt:
+            return Score(None, "not_applicable", explanation="the example has no prompt for the model")
         longest = min((limit for limit in (self.max_tokens, loaded.longest) if limit is not None), default=math.inf)
         if len(completion.text) > _LONGEST_TOKEN * longest:  # saves seconds of tokenizing
             return self._too_long(f"{len(completion.text)} characters, the model reads {longest} tokens")
@@ -186,9 +183,7 @@ class RewardModel(ModelVerifier):
                 return Score(0.0, "no_answer", explanation=f"no {self.where} for the model to read")
         turn = loaded.plain(written).rstrip()
         text = turn.lstrip()
-        if self.without_prompt:
-            encoded = loaded.encode(text)
-        elif isinstance(example.prompt, str):
+        if isinstance(example.prompt, str):
             encoded = loaded.encode(example.prompt + turn)
         else:
             chat = loaded.chat([*example.prompt, Message("assistant", text)], generation_prompt=False)
@@ -282,8 +277,6 @@ class ProcessRewardModel(Segmented, ModelVerifier):
 
     def _prompt(self, loaded: Pretrained, example: Example) -> tuple[str, bool]:
         """The text before the steps, and whether the tokenizer's start token is needed before it."""
-        if self.without_prompt:
-            return "", True
         if isinstance(example.prompt, str):
             return example.prompt, True
         chat = loaded.chat(example.prompt, generation_prompt=True)

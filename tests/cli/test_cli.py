@@ -135,7 +135,8 @@ def test_score_says_which_settings_of_advantages_it_does_not_use(file, tmp_path,
 
 
 def test_a_part_without_any_score_has_a_reason_and_without_any_total_the_exit_code_is_1(file, tmp_path):
-    broken = "verifiers.rm={use: reward_model, model: %s, without_prompt: true, weight: %s}"
+    file.write_text("".join(json.dumps({**row, "prompt": "1 + 1?"}) + "\n" for row in ROWS))
+    broken = "verifiers.rm={use: reward_model, model: %s, weight: %s}"
     model = BUNDLED.relative_to(Path.cwd())
     reason = f"rm has no score; the first reason is error: UsageError: {BUNDLED} is a language model (Llama"
     out = ["--workers", "1", "--overwrite", "--out", tmp_path / "scores.jsonl"]

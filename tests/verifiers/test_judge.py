@@ -68,18 +68,16 @@ def test_the_judge_compares_the_final_answer_with_the_gold_answer(peer):
 
 
 @pytest.mark.parametrize("prompt", [(), "", (Message("assistant", "hello"),)])
-def test_without_a_prompt_completions_are_unscored_unless_without_prompt_is_set(peer, prompt):
+def test_without_a_prompt_completions_are_unscored_unless_the_judge_is_asked_without_it(peer, prompt):
     example = Example("x", prompt, "72")
     for verifier in (judge(NOWHERE), rate(NOWHERE)):
         score = verifier(example, text("72"))
         assert (score.value, score.status) == (None, "not_applicable")
-        assert "without_prompt" in score.explanation
+        assert "no prompt" in score.explanation
         assert verifier.needs_prompt
-    server = peer(judge_by_equality)
-    blind = judge(server.url, without_prompt=True)
+    blind = judge(peer(lambda number, body: "Yes").url, template="Is {answer} the same as {reference}?")
     assert not blind.needs_prompt
     assert [blind(item, text("72")).value for item in (example, EXAMPLE)] == [1.0, 1.0]
-    assert [request_data(body)[0] for body in server.requests] == [{"reference": "72", "answer": "72"}] * 2
 
 
 def test_a_plain_prompt_is_the_question(peer):
@@ -474,7 +472,6 @@ def test_the_key_comes_from_the_environment(peer, monkeypatch, tmp_path):
         ({"template": "{answer} {completion}"}, "template: names one of"),
         ({"template": "{answer} {rubric}"}, "give both or none"),
         ({"template": "{answer}", "rubric": "r"}, "give both or none"),
-        ({"template": "{answer} {question}", "without_prompt": True}, "leave it out"),
         ({"api_key": "sk"}, "unknown key"),
     ],
 )

@@ -280,13 +280,12 @@ def test_values_do_not_depend_on_the_batch(random_models):
                 )
 
 
-def test_without_a_prompt_completions_are_unscored_unless_without_prompt_is_set(random_models):
-    for verifier, blind in zip(verifiers(random_models), verifiers(random_models, without_prompt=True), strict=True):
+def test_without_a_prompt_completions_are_unscored(random_models):
+    for verifier in verifiers(random_models):
         score = verifier(Example("x"), Completion("a\nb"))
         assert (score.value, score.status) == (None, "not_applicable")
-        assert "without_prompt" in score.explanation
-        assert (verifier.needs_prompt, blind.needs_prompt) == (True, False)
-        assert blind(EXAMPLE, Completion("a\nb")).value == blind(Example("x"), Completion("a\nb")).value is not None
+        assert "no prompt" in score.explanation
+        assert verifier.needs_prompt
 
 
 @pytest.mark.parametrize("text", ["7 " * 2000, "7\n" * 900, "a" * 1_000_000])

@@ -74,11 +74,10 @@ def test_a_reply_without_a_score_for_each_leaves_the_group_unscored(peer, reply)
     assert len(server.requests) == 2  # with a reminder
 
 
-def test_without_a_prompt_a_group_is_unscored_unless_without_prompt_is_set(peer):
+def test_a_group_without_a_prompt_and_a_text_that_is_too_long(peer):
     server = peer(by_length)
     scores = ranking(server.url).group(Example("x"), completions("a"))
     assert scores[0].status == "not_applicable"
-    assert ranking(server.url, without_prompt=True).group(Example("x"), completions("a"))[0].value == 0.1
     assert ranking(server.url, max_chars=3).group(EXAMPLE, completions("abcd"))[0].status == "over_limit"
 
 
