@@ -14,6 +14,7 @@ from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 from grpo_env.workers.killable_worker import START_TIMEOUT
 
+from .answer_text import MAX_SHOWN
 from .answers.decide import decide
 from .answers.extract import ExtractedAnswer, final_answer
 from .answers.gold import Gold
@@ -30,7 +31,6 @@ from .blocks import Where, passage
 from .words import words
 
 MAX_ANSWERS = 20  # of one completion; more are no answer
-MAX_SHOWN = 300  # characters of an answer in a score
 MAX_COMPARED = 32  # spellings of a group, those with most votes, that are compared by value
 MAX_DEADLINES = 2  # comparisons of a group that may reach their deadline; then only numbers are compared
 MAX_WORDS = 20_000

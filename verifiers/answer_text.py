@@ -10,10 +10,12 @@ from grpo_env.errors import UsageError
 
 from .answers.extract import ALL_SOURCES, ExtractedAnswer, Source, after_reasoning, final_answer, visible
 from .answers.extract.result import extracted
+from .answers.kinds.json_value import text_list
 
 Read: TypeAlias = Literal["answer", "text"]
 
 MAX_SHOWN = 300  # characters of an answer in a score
+MAX_TEXT = 20_000  # characters of a text that is compared; sorting combining marks takes quadratic time
 
 _MARKS = (("**", "**"), ("`", "`"), ("$", "$"), (r"\text{", "}"), ('"', '"'), ("“", "”"))
 
@@ -45,6 +47,18 @@ def spellings(answer: ExtractedAnswer, text: str) -> list[str]:
     if len(answer.answers) == 1 and answer.end and answer.text.startswith(".", answer.end):
         texts.append(f"{texts[0]}.")  # "The answer is U.S."
     return list(dict.fromkeys(texts))
+
+
+def gold_texts(text: str | None, golds: Literal["one", "any"]) -> tuple[list[str], str]:
+    """The texts that a gold answer allows: itself, or ``any`` of its JSON list; or none, and what is wrong with it."""
+    if text is None or not text.strip():
+        return [], "the gold answer is missing"
+    texts = [text] if golds == "one" else text_list(text)
+    if not texts:
+        return [], f"golds: any needs a JSON list of texts or numbers as the gold answer, not {text[:60]!r}"
+    if any(len(gold) > MAX_TEXT for gold in texts):
+        return [], f"a gold answer of more than {MAX_TEXT:,} characters"
+    return texts, ""
 
 
 def shown(answers: Sequence[str]) -> str | None:

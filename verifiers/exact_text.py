@@ -9,11 +9,8 @@ from typing import ClassVar, Literal
 from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
 from grpo_env.registry import verifier
 
-from .answer_text import Read, check_sources, read_completion, shown, spellings
+from .answer_text import MAX_TEXT, Read, check_sources, gold_texts, read_completion, shown, spellings
 from .answers.extract import SOURCES, Source, visible
-from .answers.kinds.json_value import text_list
-
-MAX_LENGTH = 20_000  # characters; sorting combining marks takes quadratic time
 
 
 @verifier("exact_text")
@@ -69,8 +66,8 @@ class ExactText(Verifier):
             return replace(score, status="no_answer", explanation=final.reason)
         if final.denied:
             return replace(score, explanation=final.told("the text denies it"))
-        if sum(map(len, final.answers)) > MAX_LENGTH:
-            return replace(score, status="over_limit", explanation=f"an answer of more than {MAX_LENGTH:,} characters")
+        if sum(map(len, final.answers)) > MAX_TEXT:
+            return replace(score, status="over_limit", explanation=f"an answer of more than {MAX_TEXT:,} characters")
         accepted = {self._comparable(gold) for gold in golds}
         same = [
             any(self._comparable(text) in accepted for text in spellings(final, answer)) for answer in final.answers
@@ -83,17 +80,11 @@ class ExactText(Verifier):
 
     def _golds(self, text: str | None) -> tuple[list[str], str]:
         """The gold answers, or the reason why there are none."""
-        if text is None or not text.strip():
-            return [], "the gold answer is missing"
-        golds = [text] if self.golds == "one" else text_list(text)
-        if not golds:
-            return [], f"golds: any needs a JSON list of texts or numbers as the gold answer, not {text[:60]!r}"
-        for gold in golds:
-            if len(gold) > MAX_LENGTH:
-                return [], f"a gold answer of more than {MAX_LENGTH:,} characters"
-            if not self._comparable(gold):
-                return [], f"nothing remains of the gold answer {gold[:60]!r}"
-        return golds, ""
+        golds, problem = gold_texts(text, self.golds)
+        empty = next((gold for gold in golds if not self._comparable(gold)), None)
+        if empty is not None:
+            return [], f"nothing remains of the gold answer {empty[:60]!r}"
+        return golds, problem
 
     def _comparable(self, text: str) -> str:
         """The text without the differences that do not count."""

@@ -12,15 +12,13 @@ from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
 from grpo_env.lazy_regex import lazy_compile
 from grpo_env.registry import verifier
 
-from .answer_text import Read, check_sources, read_completion, shown
+from .answer_text import MAX_TEXT, Read, check_sources, gold_texts, read_completion, shown
 from .answers.extract import SOURCES, Source
-from .answers.kinds.json_value import text_list
 from .linear_regex import encodable
 from .optional_packages import optional_package
 
 Metric = Literal["chrf", "bleu", "rouge1", "rouge2", "rougeL", "edit"]
 
-MAX_LENGTH = 20_000  # characters
 MAX_CELLS = 2_000_000  # of ROUGE-L's table of words by words, which takes half a second
 
 _ROUGE_WORD = lazy_compile(r"[a-z0-9]+", re.IGNORECASE)  # all that rouge-score sees
@@ -75,7 +73,7 @@ class TextSimilarity(Verifier):
             why = "the text denies it" if final.denied else "several different answers"
             return replace(score, explanation=f"{final.source}: {why}")
         text = final.answers[0]
-        if len(text) > MAX_LENGTH or any(self._cells(text, gold) > MAX_CELLS for gold in golds):
+        if len(text) > MAX_TEXT or any(self._cells(text, gold) > MAX_CELLS for gold in golds):
             return replace(score, status="over_limit", explanation="the text is too long to be compared")
         similarity = _similarity(self.metric)
         value = max(similarity(encodable(text), encodable(gold)) for gold in golds)
@@ -86,18 +84,12 @@ class TextSimilarity(Verifier):
 
     def _golds(self, text: str | None) -> tuple[list[str], str]:
         """The gold answers, or the reason why there are none."""
-        if text is None or not text.strip():
-            return [], "the gold answer is missing"
-        golds = [text.strip()] if self.golds == "one" else text_list(text)
-        if not golds:
-            return [], f"golds: any needs a JSON list of texts or numbers as the gold answer, not {text[:60]!r}"
-        if any(len(gold) > MAX_LENGTH for gold in golds):
-            return [], f"a gold answer of more than {MAX_LENGTH:,} characters"
+        golds, problem = gold_texts(text and text.strip(), self.golds)
         if self.metric.startswith("rouge") and not all(map(_ROUGE_WORD.search, golds)):
             return [], "ROUGE reads only letters a to z and digits, and the gold answer has none; use chrf or edit"
         if self.metric == "rouge2" and any(len(_ROUGE_WORD.findall(gold)) < 2 for gold in golds):
             return [], "rouge2 compares pairs of words, and the gold answer has only one word; use rouge1 or chrf"
-        return golds, ""
+        return golds, problem
 
     def _cells(self, text: str, gold: str) -> int:
         if self.metric != "rougeL":

@@ -29,6 +29,16 @@ def make_completion(
     return read_completion(task, content, Recorded(finish_reason=finish, token_ids=ids), tools)[0]
 
 
+def recorded_episode(completion: Completion) -> dict[str, Any]:
+    """An episode as JSON can represent it, for a log that ``rows.formats`` reads."""
+    record = completion.environment
+    return {
+        "text": completion.text,
+        "turns": [turn.to_dict() for turn in completion.turns],
+        "environment": None if record is None else record._asdict(),
+    }
+
+
 def score_pairs(task: Task, pairs: Iterable[Pair], step: int = 0) -> list[Score]:
     """A score for each pair, in order, with the task's weights at a training step.
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 from typing import Any
 
-from grpo_env.core import Completion, Example, Message, Score
+from grpo_env.core import Example, Message, Score
 from grpo_env.errors import UsageError
 from grpo_env.integrations.examples import Unpacker, prompt_to_send
 from grpo_env.rows.formats.packed_example import COLUMN, pack
@@ -19,7 +19,7 @@ from grpo_env.rows.formats.trl import EPISODE
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task, find_task_file, load_task
 
-from .scoring import Pair, make_completion, score_pairs
+from .scoring import Pair, make_completion, recorded_episode, score_pairs
 from .trl_environment import completion_of, environment_factory
 
 __all__ = ["RewardFunc", "environment_factory", "reward_funcs", "to_dataset"]
@@ -123,7 +123,7 @@ class RewardFunc:
         steps = [[[step.start, step.end, step.value] for step in score.steps] for score in scores]
         log(COLUMN, [pack(example) for example, _ in pairs])
         if self._scorer.task.spec.environment is not None:
-            log(EPISODE, [_episode(completion) for _, completion in pairs])
+            log(EPISODE, [json.dumps(recorded_episode(completion)) for _, completion in pairs])
         log(f"{self.__name__}/why", [str(score) for score in scores])
         log(f"{self.__name__}/steps", [json.dumps(completion_steps) for completion_steps in steps])
 
@@ -133,12 +133,6 @@ class RewardFunc:
         if values:
             log(f"{self.__name__}/metric/{name}", sum(values) / len(values))
         log(f"{self.__name__}/unscored", sum(not score.scored for score in scores) / max(1, len(scores)))
-
-
-def _episode(completion: Completion) -> str:
-    record = None if completion.environment is None else completion.environment._asdict()
-    turns = [turn.to_dict() for turn in completion.turns]
-    return json.dumps({"text": completion.text, "turns": turns, "environment": record})
 
 
 def reward_funcs(task: Task) -> list[RewardFunc]:

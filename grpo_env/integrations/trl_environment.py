@@ -58,13 +58,12 @@ class RecordedEnvironment:
         self._object: Any = None
         self._calls: list[_Logged] = []
         self._record = EnvironmentRecord()
-        self._asked = False
 
     def reset(self, **row: Any) -> str | None:
         """Begin an episode; returns what the environment adds to the question."""
         if COLUMN in row:
             _, row = unpack(row[COLUMN], "environment_factory")
-        self._calls, self._record, self._asked = [], EnvironmentRecord(), False
+        self._calls, self._record = [], EnvironmentRecord()
         try:
             self._object = self._class()
             added = self._object.reset(**row)
@@ -91,13 +90,13 @@ class RecordedEnvironment:
         """The episode that a conversation recorded, with the states and problems of the log."""
         self._ask_reward()
         completion = make_completion(task, chat, tools=self._environment.tools)
-        turns = completion.turns or (_only_turn(completion),)
+        text = completion.text
+        turns = completion.turns or (Turn(text, finish=completion.finish, end=len(text)),)
         return replace(completion, turns=tuple(self._with_log(turns, _passed_on(chat))), environment=self._record)
 
     def _ask_reward(self) -> None:
-        if self._asked or self._record.failure or not self._environment.rewards:
+        if self._record.reward is not None or self._record.failure or not self._environment.rewards:
             return
-        self._asked = True
         try:
             self._record = self._record._replace(reward=float(self._object.get_reward()))
         except Exception as error:  # of the user's class
@@ -148,10 +147,6 @@ def _tool(cls: type[Any], name: str) -> Callable[..., str]:
         own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
         tool.__signature__ = inspect.Signature([own, *inspect.signature(method).parameters.values()])  # type: ignore[attr-defined]
     return tool
-
-
-def _only_turn(completion: Completion) -> Turn:
-    return Turn(completion.text, finish=completion.finish, end=len(completion.text))
 
 
 def _message(error: Exception) -> str:

@@ -25,7 +25,7 @@ from grpo_env.scoring.columns import episode_of
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task, load_task
 
-from .scoring import make_completion, refuse_groups, refuse_schedules, score_pairs, value_or
+from .scoring import make_completion, recorded_episode, refuse_groups, refuse_schedules, score_pairs, value_or
 
 __all__ = ["Chat", "Tasks"]
 
@@ -162,10 +162,7 @@ async def _play(file: str, packed: str, trace: vf.Trace, endpoint: _Endpoint) ->
             choice = reply.json()["choices"][0]
             messages += await asyncio.to_thread(_advance, episode, choice, task)
         completion = episode.completion()
-    record = completion.environment._asdict() if completion.environment else None
-    turns = [turn.to_dict() for turn in completion.turns]
-    recorded = {"text": completion.text, "turns": turns, "environment": record, "finish_reason": completion.finish}
-    trace.info[EPISODE] = recorded
+    trace.info[EPISODE] = {**recorded_episode(completion), "finish_reason": completion.finish}
     return vf.ProgramResult(1 if failed else 0, "", failed)
 
 

@@ -7,7 +7,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
-from math import inf
 from typing import NamedTuple
 
 from grpo_env.core import UNSCORED, BatchVerifier, Example, Message, Score, Status
@@ -29,11 +28,11 @@ class Piece(NamedTuple):
 
     task: str
     rows: tuple[InputRow, ...]
-    until: float = inf
+    until: float
     """When to begin no further group or item, by ``perf_counter``, which is the same clock in all processes."""
-    programs: float = inf
+    programs: float
     """Seconds for programs that verifiers ask, such as computer algebra, and those of them for one item."""
-    item_programs: float = inf
+    item_programs: float
 
 
 class Scored(NamedTuple):

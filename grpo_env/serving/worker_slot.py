@@ -25,7 +25,6 @@ class WorkerSlot:
 
     async def __call__(self, piece: Piece, again: bool) -> Scored:
         """As ``ReplaceableWorker``; raises ``LateError``, too."""
-        await self.start()
         answer = asyncio.get_running_loop().run_in_executor(self._threads, self.process, piece, self._deadline, again)
         try:
             await asyncio.wait({answer}, timeout=self._deadline)
