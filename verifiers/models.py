@@ -301,8 +301,7 @@ def _encode_separately(loaded: Pretrained, prompt: str, special: bool, steps: Se
     """Prompt, steps and tags tokenized separately, after the tokenizer's start token if it has one."""
     start = loaded.tokenizer.bos_token_id
     ids = [start] if special and start is not None else []
-    if prompt:
-        ids += loaded.encode(prompt, special=False).ids
+    ids += loaded.encode(prompt, special=False).ids
     tag_ids = loaded.encode(tag, special=False).ids
     positions = []
     for step in steps:

@@ -29,7 +29,7 @@ from .answers.rules import inner_text, may_state, only_quantity
 from .optional_packages import optional_package
 from .physical_units import Quantity, converted, read_quantity
 
-Units = Literal["optional", "convert", "required"]
+Units = Literal["optional", "convert"]
 
 MAX_LENGTH = 1000  # characters of an answer
 SEVERAL = "several different answers"
@@ -59,8 +59,8 @@ class Numeric(Verifier):
     ``x = 2 + 3 = 5``, whose sides have to agree) or a sentence with one number ("about 5 kg").
 
     A unit may be left out and must not contradict the gold answer's. With ``units: convert`` it may be any of the same
-    dimension, which pint converts exactly (0.12 m is 12 cm, 25 °C is 298.15 K); ``required``: it must be written.
-    Units that pint does not know are compared as words. Both need ``pip install 'grpo_env[units]'``.
+    dimension, which pint converts exactly (0.12 m is 12 cm, 25 °C is 298.15 K). Units that pint does not know are
+    compared as words. It needs ``pip install 'grpo_env[units]'``.
 
     Source: the tolerances of SciBench and TheoremQA, there on the first number of the text.
     """
@@ -71,7 +71,7 @@ class Numeric(Verifier):
     abs_tol: float = 0.0
     """The largest difference, in the gold answer's unit."""
     units: Units = "optional"
-    """``optional``, and never converted; ``convert``: optional and converted; ``required``: written and converted."""
+    """Whether the unit of an answer, which may be left out, is converted (``convert``) or not (``optional``)."""
     sources: tuple[Source, ...] = SOURCES
     """Where a final answer is looked for; the first one present decides. ``[boxed]`` reads boxes and nothing else."""
 
@@ -79,11 +79,10 @@ class Numeric(Verifier):
         Case("<answer>9.8 m/s^2</answer>", 1.0, "within one percent", answer="9.81", options={"rel_tol": 0.01}),
         Case("The answer is 0.12 m.", 1.0, "converted", answer="12 cm", options={"units": "convert"}),
         Case("\\boxed{298.15\\text{ K}}", 1.0, "converted", answer="25 °C", options={"units": "convert"}),
-        Case("So the mass is about 5 kg.", 1.0, "a sentence", answer="5 kg", options={"units": "required"}),
+        Case("So the mass is about 5 kg.", 1.0, "a sentence", answer="5 kg"),
         Case("<answer>m = 5 kg, n = 6 kg</answer>", 0.0, "two numbers", answer="5 kg"),
         Case("<answer>0.12 m</answer>", 0.0, "a different unit, which is not converted", answer="12 cm"),
         Case("<answer>12 kg</answer>", 0.0, "another dimension", answer="12 cm", options={"units": "convert"}),
-        Case("<answer>12</answer>", 0.0, "without its unit", answer="12 cm", options={"units": "required"}),
         Case("<answer>9.5</answer>", 0.0, "too far away", answer="9.81", options={"rel_tol": 0.01}),
         Case("<answer>9 to 10</answer>", 0.0, "a range", answer="9.81", options={"rel_tol": 0.1}),
         Case("<answer>12</answer>", None, "the gold answer is no number", answer="a few"),
@@ -96,7 +95,7 @@ class Numeric(Verifier):
         if not 0 <= self.abs_tol < float("inf"):
             raise UsageError(f"numeric: abs_tol: {self.abs_tol:g} is not 0 or more")
         if self.units != "optional":
-            optional_package("pint", "units", f"numeric with units: {self.units}")
+            optional_package("pint", "units", "numeric with units: convert")
 
     def __call__(self, example: Example, completion: Completion) -> Score:
         gold, problem = _read_gold(example.answer, self.units)
@@ -145,8 +144,6 @@ class Numeric(Verifier):
         assert target is not None
         if number is None:
             return "not a number"
-        if self.units == "required" and not number.unit:
-            return "without its unit"
         values = _values(number, target)
         if not values:
             return "a different unit"
@@ -156,8 +153,6 @@ class Numeric(Verifier):
         quantity = _quantity(text)
         if quantity is None:
             return "not a number with a known unit"
-        if quantity.unit is None and self.units == "required":
-            return "without its unit"
         value = quantity.value if quantity.unit is None else converted(quantity, unit)
         if value is None:
             return "a unit of another dimension"
@@ -260,8 +255,6 @@ def _read_gold(text: str | None, units: Units) -> tuple[str | None, str]:
         number = read_number(gold)
     except OverLimitError as error:
         return None, f"the gold answer {text[:60]!r}: {error}"
-    if units == "required" and not (number and number.unit) and not (quantity and quantity.unit is not None):
-        return None, f"the gold answer {text[:60]!r} has no unit"
     if number is None and not (quantity and quantity.unit is not None):
         return None, f"the gold answer {text[:60]!r} is not a number"
     return gold, ""

@@ -53,9 +53,7 @@ PEERS = {
 }
 
 
-def export_package(
-    task: Task, peer: str, out: Path, results: Callable[[], Mapping[str, str]], max_mb: float = MAX_MB
-) -> list[str]:
+def export_package(task: Task, peer: str, out: Path, results: Callable[[], Mapping[str, str]]) -> list[str]:
     """Write the folder ``out``, and return the files that are not in it, being too large.
 
     ``results`` gives texts for its README, ``check`` and ``audit``. Raises ``UsageError`` for an unknown peer, a task
@@ -67,7 +65,7 @@ def export_package(
     for refuse in PEERS[peer].refused:
         refuse(task, PEERS[peer].title)
     code, data = sorted(_code(task)), sorted(_data(task))
-    too_large = sum((task.folder / name).stat().st_size for name in data) > max_mb * 1e6
+    too_large = sum((task.folder / name).stat().st_size for name in data) > MAX_MB * 1e6
     module = re.sub(r"\W", "_", task.name.lower(), flags=re.ASCII) + "_env"  # not the name of the task's own code
     module = module if module.isidentifier() else f"task_{module}"
     values = _values(task, peer, module)

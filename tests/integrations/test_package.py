@@ -406,8 +406,9 @@ export_package(load_task({str(folder / "sums.yaml")!r}), "gym", Path({str(tmp_pa
     assert not (tmp_path / "out").exists()
 
 
-def test_large_data_are_left_out_and_named(own, tmp_path):
-    left_out = write(load_task(own / "sums.yaml"), "trl", tmp_path / "out", max_mb=0.0001)
+def test_large_data_are_left_out_and_named(own, tmp_path, monkeypatch):
+    monkeypatch.setattr("grpo_env.integrations.package.MAX_MB", 0.0001)
+    left_out = write(load_task(own / "sums.yaml"), "trl", tmp_path / "out")
     assert left_out == ["data/0.jsonl", "data/1.jsonl"]
     assert "Copy data/0.jsonl, data/1.jsonl into `sums_env/`" in (tmp_path / "out/README.md").read_text()
     assert not (tmp_path / "out/sums_env/data").exists()
