@@ -21,9 +21,12 @@ _MARKS = (("**", "**"), ("`", "`"), ("$", "$"), (r"\text{", "}"), ('"', '"'), ("
 
 
 def read_completion(which: Read, format: Format, completion: Completion, sources: Sequence[Source]) -> ExtractedAnswer:
-    """The final answer by ``sources``, or the content of the answer block; without one, all after the reasoning."""
-    if which == "answer":
-        return final_answer(format, completion, sources)
+    """The final answer by ``sources``, or the ``text``."""
+    return final_answer(format, completion, sources) if which == "answer" else read_text(format, completion)
+
+
+def read_text(format: Format, completion: Completion) -> ExtractedAnswer:
+    """The content of the answer block; without one, all after the reasoning."""
     block = final_answer(format, completion, ("answer_tag",))
     if block.source != "none":
         return block

@@ -13,8 +13,8 @@ from grpo_env.errors import UsageError
 from grpo_env.lazy_regex import lazy_compile
 from grpo_env.registry import verifier
 
-from .answer_text import read_completion, shown
-from .answers.extract import SOURCES, visible
+from .answer_text import read_text, shown
+from .answers.extract import visible
 from .answers.kinds.json_value import MAX_LENGTH, Json, JsonError, JsonLimitError, equal_json, parse_json
 from .json_schema import MAX_SIZE, TooManyChecksError, schema_error, schema_problem
 
@@ -77,7 +77,7 @@ class JsonAnswer(Verifier):
         gold, problem = self._gold(example.answer)
         if problem:
             return Score(None, "bad_gold", gold=example.answer, explanation=problem)
-        final = read_completion("text", self.format, completion, SOURCES)
+        final = read_text(self.format, completion)
         score = Score(
             0.0, answer=shown(final.answers), gold=None if example.answer is None else shown([example.answer])
         )

@@ -12,8 +12,7 @@ from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
 from grpo_env.lazy_regex import lazy_compile
 from grpo_env.registry import verifier
 
-from .answer_text import MAX_TEXT, Read, check_sources, gold_texts, read_completion, shown
-from .answers.extract import SOURCES, Source
+from .answer_text import MAX_TEXT, gold_texts, read_text, shown
 from .linear_regex import encodable
 from .optional_packages import optional_package
 
@@ -27,7 +26,7 @@ _ROUGE_WORD = lazy_compile(r"[a-z0-9]+", re.IGNORECASE)  # all that rouge-score 
 @verifier("text_similarity")
 @dataclass(frozen=True)
 class TextSimilarity(Verifier):
-    """The similarity of the text and the gold answer, from 0 to 1.
+    """The similarity of the text (the answer block, else all after the reasoning) and the gold answer, from 0 to 1.
 
     ``chrf`` (character n-grams, for any language) and ``bleu`` are sacrebleu's for one sentence, divided by 100;
     ``rouge1``, ``rouge2`` and ``rougeL`` the F-measures of rouge-score with stemming, for letters a to z and digits
@@ -41,10 +40,6 @@ class TextSimilarity(Verifier):
     metric: Metric
     """``chrf``, ``bleu``, ``rouge1``, ``rouge2``, ``rougeL`` or ``edit``."""
     format: Format = field(default_factory=Format)
-    read: Read = "text"
-    """What is compared: the ``text`` in the answer block, else all after the reasoning; or the final ``answer``."""
-    sources: tuple[Source, ...] = SOURCES
-    """Where a final answer is looked for; the first one present decides. ``[boxed]`` reads boxes and nothing else."""
     golds: Literal["one", "any"] = "one"
     """``any`` of a JSON list (``{{ answers | tojson }}``) that is the gold answer then, or ``one``."""
 
@@ -58,14 +53,13 @@ class TextSimilarity(Verifier):
     )
 
     def __post_init__(self) -> None:
-        check_sources("text_similarity", self.sources)
         _similarity(self.metric)  # or the extra is missed only when the first completion is scored
 
     def __call__(self, example: Example, completion: Completion) -> Score:
         golds, problem = self._golds(example.answer)
         if problem:
             return Score(None, "bad_gold", gold=example.answer, explanation=problem)
-        final = read_completion(self.read, self.format, completion, self.sources)
+        final = read_text(self.format, completion)
         score = Score(0.0, answer=shown(final.answers), gold=shown(golds))
         if not final.answers:
             return replace(score, status="no_answer", explanation=final.reason)
