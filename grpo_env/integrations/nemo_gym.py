@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict
 from grpo_env.core import Completion, Example
 from grpo_env.errors import UsageError
 from grpo_env.integrations.examples import Unpacker, chats
+from grpo_env.rows.formats.nemo_gym import messages_of_items
 from grpo_env.rows.formats.packed_example import COLUMN, pack
 from grpo_env.rows.jsonl import dump_record
 from grpo_env.scoring.completion import Recorded, read_completion
@@ -35,20 +36,8 @@ class _Model(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
-class _Text(_Model):
-    text: str = ""
-
-
-class _Item(_Model):
-    """A message, or reasoning that the server returned apart from it."""
-
-    type: str
-    content: list[_Text] | None = None
-    summary: list[_Text] | None = None
-
-
 class _Response(_Model):
-    output: list[_Item]
+    output: list[dict[str, Any]]
     incomplete_details: dict[str, Any] | None = None
     usage: dict[str, Any] | None = None
 
@@ -128,10 +117,10 @@ def _example(task: Task, unpack: Unpacker, body: VerifyRequest) -> Example:
 
 
 def _completion(task: Task, response: _Response) -> Completion:
-    items = response.output
-    text = "".join(part.text for item in items if item.type == "message" for part in item.content or [])
-    reasoning = [item.content or item.summary or [] for item in items if item.type == "reasoning"]
+    try:
+        chat = messages_of_items(response.output) or [{"role": "assistant", "content": ""}]
+    except (KeyError, TypeError) as error:
+        raise UsageError(f"response.output: no items of OpenAI's Responses API ({error!r})") from error
     cut = (response.incomplete_details or {}).get("reason") == "max_output_tokens"
-    message = {"content": text, "reasoning_content": "".join(part.text for parts in reasoning for part in parts)}
     finish, tokens = "length" if cut else "stop", (response.usage or {}).get("output_tokens")
-    return read_completion(task, [{"role": "assistant", **message}], Recorded(None, finish, tokens))[0]
+    return read_completion(task, chat, Recorded(None, finish, tokens))[0]

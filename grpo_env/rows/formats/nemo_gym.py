@@ -18,11 +18,11 @@ def _row(row: Row) -> dict[str, Any]:
     request, response = row["responses_create_params"], row["response"]
     if response.get("error"):
         raise UsageError(f"the rollout failed: {error_message(response['error'])}")
-    messages, asked = _messages(response["output"]), request["input"]
+    messages, asked = messages_of_items(response["output"]), request["input"]
     turns = sum(map(is_turn, messages))
     if not turns:
         raise UsageError("the response has no output of the model")
-    prompt = [{"role": "user", "content": asked}] if isinstance(asked, str) else _messages(asked)
+    prompt = [{"role": "user", "content": asked}] if isinstance(asked, str) else messages_of_items(asked)
     if request.get("instructions"):
         prompt.insert(0, {"role": "system", "content": request["instructions"]})
     cut = (response.get("incomplete_details") or {}).get("reason") == "max_output_tokens"
@@ -37,7 +37,7 @@ def _row(row: Row) -> dict[str, Any]:
     )
 
 
-def _messages(items: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def messages_of_items(items: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The items of a request or response as the messages of a chat."""
     chat: list[dict[str, Any]] = []
     for item in items:
