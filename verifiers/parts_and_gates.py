@@ -107,7 +107,7 @@ class Part:
         some_gates = None if gates is None else list(compress(gates, applies))
         scores = iter(self._score(list(compress(groups, applies)), some_gates))
         return [
-            self._weighed(group.example, next(scores)) if runs else [self._left_out()] * len(group.completions)
+            self._weighed(group.example, next(scores)) if runs else [self.not_run(LEFT_OUT)] * len(group.completions)
             for group, runs in zip(groups, applies, strict=True)
         ]
 
@@ -117,10 +117,6 @@ class Part:
         weight = self.row_weight(example)
         process = weight if self.process is None else number_at(self.process, 0)
         return [score if is_left_out(score) else score.relabel(weight=weight, process=process) for score in scores]
-
-    def _left_out(self) -> Score:
-        """The score where a row leaves this part out, or the part that gates it."""
-        return self.not_run(LEFT_OUT)
 
     def _score(self, groups: Sequence[Group], gates: Sequence[Sequence[Score]] | None) -> list[list[Score]]:
         if gates is None:
@@ -134,7 +130,7 @@ class Part:
 
     def _behind(self, gate: Score) -> Score:
         """The score where the gate is not open."""
-        return self._left_out() if is_left_out(gate) else self.not_run(_closed(gate))
+        return self.not_run(LEFT_OUT if is_left_out(gate) else _closed(gate))
 
     def score_some(self, groups: Sequence[Group], chosen: Sequence[Sequence[bool]]) -> list[list[Score | None]]:
         """The scores of the completions that are ``chosen``, ``None`` for the others, which are not run."""
