@@ -22,6 +22,7 @@ from inspect_ai.solver import TaskState, generate
 from grpo_env.core import Completion, Example, Message, Score
 from grpo_env.errors import UsageError, nearest
 from grpo_env.integrations.examples import Unpacker
+from grpo_env.rows.formats.inspect_log import openai_message
 from grpo_env.rows.formats.packed_example import COLUMN, pack
 from grpo_env.rows.reader import replace_surrogates
 from grpo_env.taskfile.schema import Split
@@ -96,10 +97,7 @@ def _completion(task: Task, state: TaskState) -> Completion:
     choice = state.output.choices[0] if state.output.choices else None
     if choice is None:
         return make_completion(task, "")
-    content = choice.message.content
-    blocks = [] if isinstance(content, str) else content
-    reasoning = "".join(block.reasoning for block in blocks if block.type == "reasoning")
-    message = {"role": "assistant", "content": choice.message.text, "reasoning_content": reasoning or None}
+    message = openai_message(choice.message.model_dump())
     finish = {"stop": "stop", "max_tokens": "length"}.get(choice.stop_reason)
     completion = make_completion(task, [message], finish=finish)
     usage = state.output.usage

@@ -20,10 +20,10 @@ _FINISHES = {"max_tokens": "length", "model_length": "length"}
 def _row(row: Row) -> dict[str, Any]:
     if row.get("error"):
         raise UsageError(f"the sample failed: {error_message(row['error'])}")
-    messages, choices = [_message(message) for message in row["messages"]], row["output"]["choices"]
+    messages, choices = [openai_message(message) for message in row["messages"]], row["output"]["choices"]
     turns = [is_turn(message) and message.get("source") != "input" for message in messages]
     start = turns.index(True) if any(turns) else len(messages)
-    chat = messages[start:] or [_message(choice["message"]) for choice in choices[:1]]
+    chat = messages[start:] or [openai_message(choice["message"]) for choice in choices[:1]]
     if not chat:
         raise UsageError("the sample has no output of the model")
     example, packed = unpacked(row.get("metadata") or {}, COLUMN)
@@ -40,7 +40,7 @@ def _row(row: Row) -> dict[str, Any]:
     )
 
 
-def _message(message: Mapping[str, Any]) -> dict[str, Any]:
+def openai_message(message: Mapping[str, Any]) -> dict[str, Any]:
     """A message as OpenAI has it: reasoning apart from the content, and the calls of functions."""
     content = message.get("content")
     parts = content if isinstance(content, list) else []
