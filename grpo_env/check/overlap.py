@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
 from typing import NamedTuple
 
 SHINGLE = 3  # words
@@ -31,13 +30,12 @@ class Pair(NamedTuple):
 def overlaps(train: Sequence[str], held_out: Sequence[str], near: float = NEAR) -> Iterator[Pair]:
     """The held-out prompts that are in ``train``, each with the most similar training prompt.
 
-    Prompts are compared by their words (NFKC, ignoring case and punctuation), without the beginning and end that all
-    of them share. Equal words have similarity 1. Otherwise it is the Jaccard similarity of the sets of three-word
-    shingles, without those in more than half of the training prompts; pairs below ``near`` are dropped. The search is
-    exact: an inverted index over the rarer shingles finds the candidates.
+    Prompts are compared by their words (NFKC, ignoring case and punctuation). Equal words have similarity 1. Otherwise
+    it is the Jaccard similarity of the sets of three-word shingles, without those in more than half of the training
+    prompts; pairs below ``near`` are dropped. The search is exact: an inverted index over the rarer shingles finds the
+    candidates.
     """
-    texts = _without_template([words(text) for text in [*train, *held_out]])
-    train_texts, held_out_texts = texts[: len(train)], texts[len(train) :]
+    train_texts = [words(text) for text in train]
     exact = {text: index for index, text in reversed(list(enumerate(train_texts)))}
     train_shingles = [_shingles(text) for text in train_texts]
     prompts_with: dict[Shingle, list[int]] = defaultdict(list)
@@ -45,10 +43,10 @@ def overlaps(train: Sequence[str], held_out: Sequence[str], near: float = NEAR) 
         for shingle in shingles:
             prompts_with[shingle].append(index)
     rare = max(RARE_ENOUGH, int(TOO_COMMON * len(train_texts)))
-    frequent = max(RARE_ENOUGH, TEMPLATE * len(train_texts))
+    frequent = max(1, TEMPLATE * len(train_texts))
     template = {shingle for shingle, indices in prompts_with.items() if len(indices) > frequent}
     train_shingles = [shingles - template for shingles in train_shingles]
-    for held_out_index, text in enumerate(held_out_texts):
+    for held_out_index, text in enumerate(map(words, held_out)):
         if text in exact:
             yield Pair(held_out_index, exact[text], 1.0)
             continue
@@ -67,22 +65,6 @@ def words(text: str) -> tuple[str, ...]:
     from grpo_env.verifiers.words import normalized
 
     return tuple(_WORD.findall(normalized("NFKC", text).casefold()))
-
-
-def _without_template(texts: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """The texts without the words that all of them begin and end with; at least one word of each remains."""
-    if len(set(texts)) < 2:
-        return texts
-    shortest = min(map(len, texts)) - 1
-    start = _common_prefix(texts, shortest)
-    end = _common_prefix([text[::-1] for text in texts], max(shortest - start, 0))
-    return [text[start : len(text) - end] for text in texts]
-
-
-def _common_prefix(texts: list[tuple[str, ...]], longest: int) -> int:
-    low, high = min(texts), max(texts)  # all other texts sort between these two and share their prefix
-    pairs = zip(low[: max(longest, 0)], high, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _shingles(text: tuple[str, ...]) -> frozenset[Shingle]:
