@@ -7,14 +7,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from grpo_env.control_tokens import without_control_tokens
-from grpo_env.core import Example, Format, Message
+from grpo_env.core import Example, Message
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.dataset import SplitRows
 from grpo_env.taskfile.prompt import prompt_ids
-from grpo_env.taskfile.row_rules import is_template
-from grpo_env.taskfile.schema import Split, VerifierSpec
+from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
-from grpo_env.taskfile.templates import is_true, render
 
 from .findings import Finding, error, warning
 from .gold_completion import prompt_text
@@ -24,51 +22,30 @@ MAX_COLUMNS = 20
 
 
 def columns(task: Task, rows: Mapping[Split, SplitRows], said: Collection[str]) -> tuple[str, list[Finding]]:
-    """List the columns, those that the task uses marked ``*``; a used column that is empty in a row is a finding.
+    """List the columns, those that the task uses marked ``*``; an empty one of prompt or answer is a finding.
 
-    Of the rows whose places are in ``said`` there is a finding already. An empty value in ``filter`` or ``when`` is a
-    decision, and no finding.
+    Of the rows whose places are in ``said`` there is a finding already.
     """
     names = list(dict.fromkeys(name for split_rows in rows.values() for name in split_rows.rows[0]))
     used = named(names, task.spec.model_dump(include={"dataset", "prompt", "verifiers"}))
-    everywhere = named(names, task.spec.model_dump(include={"dataset": {"id", "answer"}, "prompt": True}))
+    needed = named(names, task.spec.model_dump(include={"dataset": {"id", "answer"}, "prompt": True}))
     findings = [
         warning("columns", place, f"column {name!r} is empty", "fill it, or remove the row")
         for split_rows in rows.values()
         for place, row in zip(split_rows.places, split_rows.rows, strict=True)
-        if place not in said and (empty := [name for name in used if name in row and _is_empty(row[name])])
-        for name in empty
-        if name in everywhere or name in _needed(empty, task.spec.verifiers, row, task.format)
+        if place not in said
+        for name in needed
+        if name in row and (row[name] is None or not str(row[name]).strip())
     ]
     listed = [f"{name}*" if name in used else name for name in names[:MAX_COLUMNS]]
     more = f" and {len(names) - MAX_COLUMNS} more" if len(names) > MAX_COLUMNS else ""
     return f"{', '.join(listed)}{more} (* used)", findings
 
 
-def _is_empty(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and not value.strip())
-
-
 def named(names: Iterable[str], spec: Any) -> list[str]:
     """The columns that the texts in a part of the task file name."""
     text = "\n".join(_texts(spec))
     return [name for name in names if name and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)]
-
-
-def _needed(
-    empty: Sequence[str], verifiers: Mapping[str, VerifierSpec], row: Mapping[str, Any], format: Format
-) -> Iterator[str]:
-    """The empty columns of a row that the options of its verifiers need.
-
-    A template that writes something without them, such as ``{{ tolerance or 0 }}``, does not need them.
-    """
-    for name, spec in verifiers.items():
-        if is_template(spec.when) and not is_true(spec.when, row, format, name):
-            continue
-        yield from _needed(empty, spec.of or {}, row, format)
-        for value in (spec.model_extra or {}).values():
-            if not is_template(value) or render(value, row, format, name).strip() in ("", "None"):
-                yield from named(empty, [value])
 
 
 def _texts(value: Any) -> Iterator[str]:
