@@ -139,10 +139,6 @@ class Accuracy(Verifier):
     def problem(self, example: Example) -> str | None:
         return self._golds(example)[1] or None
 
-    def only_text(self, example: Example) -> str | None:
-        """Why a gold answer can be compared as a text only, or ``None``."""
-        return next((gold.unreadable for gold in self._golds(example)[0] if gold.unreadable), None)
-
     def _golds(self, example: Example) -> tuple[tuple[Gold, ...], str]:
         text = example.answer
         if text is not None and self.decimal == "comma":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -48,6 +48,12 @@ class CheckResult:
     def ok(self) -> bool:
         """Whether there are no errors; warnings are allowed."""
         return all(finding.severity != "error" for finding in self.findings)
+
+    def add(self, name: str, fact: str, findings: Iterable[Finding] = ()) -> None:
+        """Add what a check says, if it says anything, and what it found."""
+        if fact:
+            self.facts[name] = fact
+        self.findings += findings
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping."""
@@ -118,7 +124,6 @@ def check(task: Task, model: str | None = None, limit: int | None = None) -> Che
 def _examples(task: Task, split: str, rows: SplitRows, result: CheckResult) -> Iterator[Example]:
     """The examples that can be scored; rows that cannot are added to the findings."""
     skip = task.spec.dataset.bad_gold == "skip"
-    unreadable = 0
     for number, where, row in zip(rows.numbers, rows.places, rows.rows, strict=True):
         try:
             example = task.example(row, f"{split}/{number}", "template", where)
@@ -128,7 +133,6 @@ def _examples(task: Task, split: str, rows: SplitRows, result: CheckResult) -> I
             result.findings.append(error("data", where, detail, "fix the row or the template"))
             continue
         if bad_gold is None:
-            unreadable += _is_only_text(task, example)
             yield example
             continue
         cause = bad_gold.replace(repr(example.answer), "it")
@@ -137,15 +141,6 @@ def _examples(task: Task, split: str, rows: SplitRows, result: CheckResult) -> I
         else:
             fix = "fix it, or skip such rows with dataset.bad_gold=skip"
             result.findings.append(error("data", where, bad_gold, fix, cause))
-    if unreadable:
-        what = f"{unreadable:,} of {len(rows.rows):,} gold answers are formulas that algebra cannot read"
-        result.facts[f"algebra {split}"] = f"{what}: only an answer of the same text could be scored"
-
-
-def _is_only_text(task: Task, example: Example) -> bool:
-    """Whether the metric cannot read a gold answer, but compares texts with it."""
-    only_text = getattr(task.metric_verifier, "only_text", None)
-    return only_text is not None and only_text(example) is not None
 
 
 def _check_data(
@@ -161,8 +156,7 @@ def _check_data(
     counts = ", ".join(f"{split} {len(split_examples):,}" for split, split_examples in examples.items())
     result.facts["data"] = f"{counts} examples"
     said = {finding.where for finding in result.findings}
-    result.facts["columns"], findings = columns(task, rows, said)
-    result.findings += findings
+    result.add("columns", *columns(task, rows, said))
     result.findings += ids(examples)
     constant = list(constant_prompt(task, everything))
     result.findings += [*constant, *constant_answer(task), *other_tags(task)]
@@ -170,17 +164,14 @@ def _check_data(
     if not constant:
         result.findings += repeated(told)
     if not constant and "train" in examples and "eval" in examples:
-        result.facts["overlap"], findings = overlap(told["train"], told["eval"])
-        result.findings += findings
-    result.facts["lengths"], findings = lengths(task, everything, model)
-    result.findings += findings
+        result.add("overlap", *overlap(told["train"], told["eval"]))
+    result.add("lengths", *lengths(task, everything, model))
     if task.spec.environment is not None:
         first = [example for split_examples in examples.values() for example in split_examples[:PLAYED]]
-        result.facts["episodes"], findings = check_environment(task, first, model)
-        result.findings += findings
-    if task.spec.environment is not None and metric_judges_turns(task):
-        result.not_run["gold"] = f"{task.metric} reads turns; see the gold paths of the environment"
-        return
+        result.add("episodes", *check_environment(task, first, model))
+        if metric_judges_turns(task):
+            result.not_run["gold"] = f"{task.metric} reads turns; see the gold paths of the environment"
+            return
     unreadable = sum(len(split_rows.rows) for split_rows in rows.values()) - len(everything)
     _check_golds(task, result, everything, unreadable)
 
@@ -208,18 +199,14 @@ def _check_golds(task: Task, result: CheckResult, examples: Sequence[Example], u
             f"{len(dates):,} of {len(golds):,} gold answers are dates such as {dates[0]}, of which nothing says"
             " whether the day or the month comes first: only the same numbers in the same order are right"
         )
-    for facts, findings in (
-        gold_kinds(task, examples, golds, unreadable, said),
-        gold_forms(task, examples, golds),
-    ):
-        result.facts |= facts
-        result.findings += findings
-    result.findings += [*gold_in_prompt(task, examples, golds), *left_out(task, examples, golds)]
-    result.facts["gold"], findings = check_golds(task, examples, golds)
+    facts, findings = gold_kinds(task, examples, golds, unreadable, said)
+    result.facts |= facts
     result.findings += findings
+    result.add("order", *gold_forms(task, examples, golds))
+    result.findings += [*gold_in_prompt(task, examples, golds), *left_out(task, examples, golds)]
+    result.add("gold", *check_golds(task, examples, golds))
     try:
-        result.facts["tests"], findings = test_strength(task, examples, golds)
-        result.findings += findings
+        result.add("tests", *test_strength(task, examples, golds))
     except RunError as problem:
         result.not_run["tests"] = str(problem)
 

@@ -23,8 +23,8 @@ SHOWN = 40  # characters of a gold answer
 _ITEMS = re.compile(r"(\W?)([^()\[\]{}]+?)(\W?)")
 
 
-def gold_forms(task: Task, examples: Sequence[Example], golds: Sequence[str]) -> tuple[dict[str, str], list[Finding]]:
-    """Findings about gold answers in forms that the metric does not compare as they are meant; whether order counts."""
+def gold_forms(task: Task, examples: Sequence[Example], golds: Sequence[str]) -> tuple[str, list[Finding]]:
+    """Whether order counts, and findings about gold answers in forms that the metric does not compare as meant."""
     name, spec = metric_entry(task.spec.verifiers, task.metric)
     used = spec.use or name
     findings: list[Finding] = []
@@ -32,8 +32,7 @@ def gold_forms(task: Task, examples: Sequence[Example], golds: Sequence[str]) ->
         findings += [*_lists(task, examples), *_programs(task, examples, golds)]
     if used == "accuracy":
         findings += [*_units(name, spec, examples, golds)] or [*_rounded(task, examples, golds)]
-    order = _order(task, examples, golds)
-    return {"order": order} if order else {}, findings
+    return _order(task, examples, golds), findings
 
 
 def _units(name: str, spec: Any, examples: Sequence[Example], golds: Sequence[str]) -> Iterator[Finding]:
@@ -100,12 +99,12 @@ def _programs(task: Task, examples: Sequence[Example], golds: Sequence[str]) -> 
     yield warning("gold", f"verifiers.{task.metric}", what, f"run them, with metric: python_tests: {line}")
 
 
-def _order(task: Task, examples: Sequence[Example], golds: Sequence[str]) -> str | None:
-    """Whether the metric takes the items of gold answers in another order, with a row of each; ``None`` if none has."""
+def _order(task: Task, examples: Sequence[Example], golds: Sequence[str]) -> str:
+    """Whether the metric takes the items of gold answers in another order, with a row of each; empty if none has."""
     permuted = {index: text for index, gold in enumerate(golds) if (text := reversed_items(gold)) is not None}
     permuted = dict(list(permuted.items())[:SCORED])
     if not permuted:
-        return None
+        return ""
     refused = _refused(task, examples, permuted)
     taken = [index for index in permuted if index not in refused]
     lines = [
