@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from grpo_env.core import Example, Group, Score, is_left_out
 from grpo_env.taskfile.task import Task
@@ -12,15 +12,8 @@ from grpo_env.workers.scoring_process import score_in_process
 
 from .findings import Finding, error, short, warning
 from .gain import NOT_AN_ANSWER, gain_problem
-from .gold_completion import (
-    NEUTRAL_REASONING,
-    Layout,
-    accepted_answers,
-    gold_text,
-    judging,
-    verifier_name,
-)
-from .perturbations import FOR_ALL_KINDS, changes, differs, perturbations, tolerances
+from .gold_completion import NEUTRAL_REASONING, Layout, accepted_answers, gold_text, judging
+from .perturbations import FOR_ALL_KINDS, differs, perturbations, tolerances
 
 BATCH = 256  # examples that are scored at once, for verifiers that work in batches
 FIX = "fix dataset.answer or the verifier"
@@ -35,17 +28,19 @@ def check_golds(task: Task, examples: Sequence[Example], golds: Sequence[str]) -
     """Check that gold answers in the task's format get full credit from the metric, and perturbed ones none."""
     check = _Check(task, examples, golds)
     check.run()
-    found = [*check.partial_credit(), *check.without_total(), *check.without_gain(), *check.echoes()]
+    found = [*check.paid_answers(), *check.partial_credit(), *check.without_total()]
+    if task.spec.environment is None:
+        found += [*check.without_gain(), *check.echoes()]
     return check.fact, [*check.findings, *found]
 
 
 @dataclass
 class _Perturbed:
-    """The perturbed answers of one name: how many there are, and the values between 0 and 1 that some get."""
+    """The perturbed answers of one name: how many there are, and the values below 1 that some get, by their row."""
 
     count: int = 0
     with_credit: int = 0
-    partial: list[float] = field(default_factory=list)
+    partial: dict[int, float] = field(default_factory=dict)
     example: str = ""
 
 
@@ -67,8 +62,10 @@ class _Check:
     judged: set[int] = field(default_factory=set)
     """The indices of the examples that the metric judges."""
     perturbed: dict[str, _Perturbed] = field(default_factory=lambda: defaultdict(_Perturbed))
-    ignoring: dict[tuple[str, ...], list[int]] = field(default_factory=dict)
-    """For the verifiers that judge examples: the indices of these if they ignore the gold answers, else none."""
+    paid: list[tuple[int, Finding]] = field(default_factory=list)
+    """The perturbed answers with full credit, with the index of their example."""
+    ignored: set[int] = field(default_factory=set)
+    """The indices of the examples in which any answer gets full credit."""
 
     @property
     def fact(self) -> str:
@@ -81,34 +78,37 @@ class _Check:
         golds += f"; {len(self.unscored):,} without a total" if self.unscored else ""
         if len(self.judged) < len(self.golds):
             golds += f"\n{self.task.metric} judges {len(self.judged):,} of them (when)"
-        golds += "\n"
-        if self.judged and self.judged == self.not_compared:
-            return f"{golds}perturbed answers: not scored, as {self.task.metric} does not compare with the gold answer"
         count = sum(answers.count for answers in self.perturbed.values())
         with_credit = sum(answers.with_credit for answers in self.perturbed.values())
         names = sorted(self.perturbed, key=FOR_ALL_KINDS.count)  # these last
         partial = sum(len(answers.partial) for answers in self.perturbed.values())
         credit = f"{with_credit:,} with credit" + (f", {partial:,} of them with part of it" if partial else "")
-        return f"{golds}{count:,} perturbed answers ({', '.join(names)}): {credit}"
+        return f"{golds}\n{count:,} perturbed answers ({', '.join(names)}): {credit}"
 
     @property
-    def not_compared(self) -> set[int]:
-        """The indices of the examples whose gold answers are ignored."""
-        return {index for indices in self.ignoring.values() for index in indices}
+    def compared(self) -> list[int]:
+        """The indices of the examples with a reward, of which the metric compares answers with the gold one."""
+        return sorted(self.judged - self.ignored - self.unscored.keys())
 
     def run(self) -> None:
         """Score all answers."""
         for start in range(0, len(self.examples), BATCH):
             indices = range(start, min(start + BATCH, len(self.examples)))
             self._score_golds(indices)
-            self._score_perturbed([index for index in indices if index in self.judged and self._compares(index)])
-        if ignored := sorted(self.not_compared):
-            some = len(ignored) < len(self.judged)
+            self._score_perturbed([index for index in indices if index in self.judged])
+
+    def paid_answers(self) -> Iterator[Finding]:
+        """Errors for wrong answers with full credit; one warning for rows in which what is no answer gets it, too."""
+        template, rows = Layout.of(self.task.format), list(dict.fromkeys(index for index, _ in self.paid))
+        completion = template.completion(template.text(NEUTRAL_REASONING, NOT_AN_ANSWER))
+        scores = self._metric_scores([Group(self.examples[index], [completion]) for index in rows])
+        self.ignored = {index for index, (score,) in zip(rows, scores, strict=True) if score.value == 1}
+        yield from (finding for index, finding in self.paid if index not in self.ignored)
+        if self.ignored:
             what = f"{self.task.metric} gives full credit to any answer, without the gold answer"
-            what += f", in {len(ignored):,} of {len(self.judged):,} rows" if some else ""
+            what += f", in {len(self.ignored):,} of {len(self.judged):,} rows"
             fix = "choose a metric that compares, unless there are no wrong answers"
-            where = self.examples[ignored[0]].name if some else "metric"
-            self.findings.append(warning("gold", where, what, fix))
+            yield warning("gold", self.examples[min(self.ignored)].name, what, fix)
 
     def without_total(self) -> Iterator[Finding]:
         """A finding for each reason why the reward of gold answers is unscored.
@@ -127,10 +127,9 @@ class _Check:
 
     def without_gain(self) -> Iterator[Finding]:
         """An error if gold answers are rewarded no more than a wrong one in the same format, also by their steps."""
-        indices = [index for index in sorted(self.judged - self.not_compared) if index not in self.unscored]
-        if self.without_credit or self.task.spec.environment is not None:
+        if self.without_credit:
             return
-        if what := gain_problem(self.task, [(self.examples[index], self.golds[index]) for index in indices]):
+        if what := gain_problem(self.task, [(self.examples[index], self.golds[index]) for index in self.compared]):
             yield error("gold", "verifiers", what, f"give {self.task.metric} or what rewards it a weight above 0")
 
     def echoes(self) -> Iterator[Finding]:
@@ -139,16 +138,15 @@ class _Check:
         A reward for overlap with the gold answer, and one for words, pay for it; a sentence with one number, which is
         the answer, may be right in a few rows.
         """
-        indices = [index for index in sorted(self.judged - self.not_compared) if index not in self.unscored][:ECHOED]
-        indices = [index for index in indices if differs(_question(self.examples[index]), self.golds[index])]
-        if not indices or self.task.spec.environment is not None:
+        questions = {index: _question(self.examples[index]) for index in self.compared[:ECHOED]}
+        indices = [index for index, question in questions.items() if differs(question, self.golds[index])]
+        if not indices:
             return
         template = Layout.of(self.task.format)
-        questions = {index: _question(self.examples[index]) for index in indices}
         groups = [
             Group(self.examples[index], [template.completion(text)])
-            for index, question in questions.items()
-            for text in (template.text(NEUTRAL_REASONING, question), question)
+            for index in indices
+            for text in (template.text(NEUTRAL_REASONING, questions[index]), questions[index])
         ]
         scores = [score for (score,) in score_in_process(self.task.verifier, groups)]
         yield from self._paid_questions(indices, [score.part(self.task.metric).value or 0.0 for score in scores[::2]])
@@ -168,30 +166,13 @@ class _Check:
     def partial_credit(self) -> Iterator[Finding]:
         """A warning for each kind of perturbed answers that get part of the credit."""
         for name, answers in self.perturbed.items():
-            if answers.partial and not self.task.spec.partial_credit:
-                low, high = min(answers.partial), max(answers.partial)
+            partial = [value for index, value in answers.partial.items() if index not in self.ignored]
+            if partial and not self.task.spec.partial_credit:
+                low, high = min(partial), max(partial)
                 values = f"{low:.2g}" if low == high else f"{low:.2g} to {high:.2g}"
-                what = f"{len(answers.partial):,} of {answers.count:,} wrong answers ({name}) get {values}"
+                what = f"{len(partial):,} of {answers.count:,} wrong answers ({name}) get {values}"
                 fix = f"if {self.task.metric} is meant to give partial credit, say partial_credit: true in the task"
                 yield warning("gold", "gold answers", f"{what}: {answers.example}", fix)
-
-    def _compares(self, index: int) -> bool:
-        """Whether the verifiers that judge an example compare with its gold answer.
-
-        They do not if they give full credit to the answer, to all changes of it and to what is no answer, in an example
-        without a gold answer. (``countdown`` needs none: it knows right and wrong by other columns.) The first example
-        of the same verifiers decides.
-        """
-        verifiers = tuple(map(verifier_name, judging(self.task.metric_verifier, self.examples[index])))
-        if verifiers not in self.ignoring:
-            template, example = Layout.of(self.task.format), replace(self.examples[index], answer=None)
-            texts = [self.golds[index], *(text for _, text in changes(self.golds[index])), NOT_AN_ANSWER]
-            completions = [template.completion(template.text(NEUTRAL_REASONING, text)) for text in texts]
-            (scores,) = self._metric_scores([Group(example, completions)])
-            self.ignoring[verifiers] = [index] if all(score.value == 1 for score in scores) else []
-        elif self.ignoring[verifiers]:
-            self.ignoring[verifiers].append(index)
-        return not self.ignoring[verifiers]
 
     def _score_golds(self, indices: range) -> None:
         template = Layout.of(self.task.format)
@@ -218,7 +199,8 @@ class _Check:
         template = Layout.of(self.task.format)
         cases = [(index, name, text) for index in indices for name, text in self._perturbations(index)]
         groups = [
-            Group(self.examples[index], [template.completion(template.text("", text))]) for index, _, text in cases
+            Group(self.examples[index], [template.completion(template.text(NEUTRAL_REASONING, text))])
+            for index, _, text in cases
         ]
         for (index, name, text), (score,) in zip(cases, self._metric_scores(groups), strict=True):
             self.perturbed[name].count += 1
@@ -258,13 +240,12 @@ class _Check:
         answers.with_credit += 1
         example = f"{short(text, SHOWN)!r} for {short(self.golds[index], SHOWN)!r}"
         if score.value is not None and score.value < 1:
-            answers.partial.append(score.value)
+            answers.partial[index] = score.value
             answers.example = answers.example or f"{example} ({self.examples[index].name})"
         else:
             what = f"a wrong answer ({name}) gets {score.value} [{score.status}]: {example}"
-            self.findings.append(
-                error("gold", self.examples[index].name, what, "fix the verifier", f"{name} {score.status}")
-            )
+            finding = error("gold", self.examples[index].name, what, "fix the verifier", f"{name} {score.status}")
+            self.paid.append((index, finding))
 
 
 def _question(example: Example) -> str:

@@ -466,7 +466,6 @@ def test_a_metric_that_ignores_some_gold_answers_is_checked_with_the_others(tmp_
     (finding,) = gold_findings(task)
     assert (finding.severity, finding.where) == ("warning", "train.jsonl, line 1")
     assert "gives full credit to any answer, without the gold answer, in 3 of 5 rows" in finding.what
-    assert "4 perturbed answers" in check(task).facts["gold"]  # of two letters: another letter and none
 
 
 @verifier("some_rows")
