@@ -16,7 +16,7 @@ from grpo_env.taskfile.kinds_of_golds import MATHEMATICS, NAMES, PLURALS, counte
 from grpo_env.taskfile.schema import VerifierSpec
 from grpo_env.taskfile.task import Task
 
-from .findings import Finding, warning
+from .findings import Finding, short, warning
 
 _LETTER = re.compile(r"\s*[a-j]\s*")
 _DECIMALS = re.compile(r"\d\.\d*[1-9]")
@@ -25,6 +25,7 @@ EXAMPLES = 3  # of each kind
 LISTED = 5  # rows in a finding
 LENGTH = 40  # characters of an example
 MOST = 0.9  # the fraction of the gold answers that one kind has to be to fix it
+JUDGED = "first_of or appeal with a judge reads the rest"
 FREE_TEXT = 8  # words in the median answer, from which on answers are not compared word by word
 
 SUITED: dict[str, tuple[str, ...]] = {
@@ -37,23 +38,6 @@ SUITED: dict[str, tuple[str, ...]] = {
     "json_answer": ("literal",),
 }
 """The kinds that a verifier of answers compares as they should be. Of other verifiers nothing is known."""
-COMPARED = {
-    "text": "texts without regard to case and outer punctuation",
-    "truth": "yes and no as words, perhaps with the reason behind them",
-    "choice": "letters of options",
-    "date": "dates as dates",
-    "literal": "JSON and Python literals by value",
-}
-"""How ``accuracy`` compares gold answers that are no mathematics."""
-FREE = "first_of or appeal with a judge reads the rest"
-EXACT_TEXT = "if case and punctuation count"
-ALTERNATIVES: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "text": (EXACT_TEXT, "exact_text", {}),
-    "long text": ("for partial credit", "text_similarity", {"metric": "rougeL"}),
-    "literal": ("for the fraction of correct fields", "json_answer", {"mode": "fields"}),
-    "decimal": ("if rounded answers are correct, within one percent", "numeric", {"rel_tol": 0.01}),
-}
-"""When another verifier than ``accuracy`` suits a kind better, its name and its options."""
 
 
 @dataclass(frozen=True)
@@ -93,10 +77,6 @@ class _Golds:
 
         rows = (row for row in self.indices.get("text", ()) if row not in doubts)
         return sum(not is_code(plain(self.texts[row])) for row in rows)
-
-    def are_padded(self) -> bool:
-        """Whether the gold answers that look out of place are all whole numbers with leading zeros."""
-        return all(self.texts[row].strip().removeprefix("-").isdecimal() for row in self.odd)
 
     def are_letters(self) -> bool:
         """Whether all of them are one of a few small letters, which may be options or variables."""
@@ -143,14 +123,13 @@ def gold_kinds(
         facts["advice"] = advice
     decided = used != "accuracy" or _option(spec, "kind") is not None
     if not decided and (free := golds.free_text(doubts)):
-        facts["text"] = f"{free:,} of {len(texts):,} gold answers are free text: they are compared as text; {FREE}"
+        facts["text"] = f"{free:,} of {len(texts):,} gold answers are free text: they are compared as text; {JUDGED}"
     odd = [row for row in golds.odd if row not in doubts]
     return facts, [] if decided or not odd else [_out_of_place(golds, examples, odd)]
 
 
 def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= LENGTH else f"{text[:LENGTH]}…"
+    return short(" ".join(text.split()), LENGTH)
 
 
 def _out_of_place(golds: _Golds, examples: Sequence[Example], rows: Sequence[int]) -> Finding:
@@ -160,11 +139,7 @@ def _out_of_place(golds: _Golds, examples: Sequence[Example], rows: Sequence[int
     numbers = {kind: len(set(golds.indices[kind]).intersection(rows)) for kind in golds.odd_kinds}
     counts = ", ".join(counted(kind, count) for kind, count in numbers.items() if count)
     others = PLURALS[main or "formula"]
-    if golds.are_padded():
-        number = golds.texts[rows[0]].strip().lstrip("-0") or "0"
-        fix = f"a leading zero makes a text, for which {number} is wrong; see the advice"
-    else:
-        fix = f"they are not compared as {others}; fix those that should be"
+    fix = f"they are not compared as {others}; fix those that should be"
     return warning("kinds", "gold answers", f"{counts} among {others}: {listed}{more}", fix)
 
 
@@ -183,37 +158,31 @@ def _advice(used: str, name: str, spec: VerifierSpec, golds: _Golds) -> str | No
 
 
 def _advice_for_accuracy(main: str, name: str, spec: VerifierSpec, golds: _Golds) -> str | None:
-    fixed = yaml_line(name, _options(spec) | {"kind": main})
+    fixed = yaml_line(name, options_of(spec) | {"kind": main})
     if golds.are_letters():
         return f"if the letters are options and no variables:\n  {fixed}"
-    if main == "number" and (advice := _advice_for_numbers(fixed, spec, golds)):
+    is_most = golds.counts.get(main, 0) >= MOST * len(golds.texts)
+    advice = f"kind: {main} refuses gold answers that are none:\n  {fixed}"
+    if main == "number" and golds.odd and is_most:
         return advice
-    if main in MATHEMATICS or golds.counts[main] < MOST * len(golds.texts):
+    if main == "number" and golds.have_decimals() and _option(spec, "rel_tol") is _option(spec, "decimals") is None:
+        when = "accuracy compares numbers exactly; if rounded answers are correct, within one percent"
+        return _instead(when, "numeric", spec, rel_tol=0.01)
+    if main in MATHEMATICS or not is_most:
         return None
-    if main == "text" and median(len(golds.texts[row].split()) for row in golds.indices[main]) >= FREE_TEXT:
-        return f"accuracy needs every word of such long answers; {_alternative('long text', spec)}"
-    advice = f"accuracy compares {COMPARED[main]}; kind: {main} refuses gold answers that are none:\n  {fixed}"
-    if main == "literal" and not golds.are_json():
-        return advice
     if main == "literal" and golds.are_lists():
-        line = yaml_line(name, _options(spec) | {"golds": "any"})
+        line = yaml_line(name, options_of(spec) | {"golds": "any"})
         return f"{advice}\nif each item of a list is a right answer:\n  {line}"
-    return f"{advice}\n{_alternative(main, spec)}" if main in ALTERNATIVES else advice
+    if main == "literal" and golds.are_json():
+        return f"{advice}\n{_instead('for the fraction of correct fields', 'json_answer', spec, mode='fields')}"
+    if main == "text" and median(len(golds.texts[row].split()) for row in golds.indices[main]) >= FREE_TEXT:
+        when = "accuracy needs every word of such long answers; for partial credit"
+        return _instead(when, "text_similarity", spec, metric="rougeL")
+    return f"{advice}\n{_instead('if case and punctuation count', 'exact_text', spec)}" if main == "text" else advice
 
 
-def _advice_for_numbers(fixed: str, spec: VerifierSpec, golds: _Golds) -> str | None:
-    if golds.odd and golds.are_padded():
-        return f"kind: number compares all of them by value:\n  {fixed}"
-    if golds.odd and golds.counts["number"] >= MOST * len(golds.texts):
-        return f"kind: number refuses gold answers that are none:\n  {fixed}"
-    if golds.have_decimals() and _option(spec, "rel_tol") is _option(spec, "decimals") is None:
-        return f"accuracy compares numbers exactly; {_alternative('decimal', spec)}"
-    return None
-
-
-def _alternative(kind: str, spec: VerifierSpec) -> str:
+def _instead(when: str, name: str, spec: VerifierSpec, **options: Any) -> str:
     """Another verifier for the same gold answers, and when to take it."""
-    when, name, options = ALTERNATIVES[kind]
     return f"{when}, with metric: {name}:\n  {yaml_line(name, {'weight': weight_of(spec)} | options)}"
 
 
@@ -231,7 +200,7 @@ def _option(spec: VerifierSpec, name: str) -> Any:
     return (spec.model_extra or {}).get(name)
 
 
-def _options(spec: VerifierSpec) -> dict[str, Any]:
+def options_of(spec: VerifierSpec) -> dict[str, Any]:
     """The entry as it is written in the task file."""
     return {"weight": weight_of(spec)} | spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
 

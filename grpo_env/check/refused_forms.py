@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from grpo_env.core import Example, Group
 from grpo_env.rows.column_names import guess
 from grpo_env.taskfile.gold_forms import MOST, SOME, TESTS, as_fraction, has_physical_unit, is_program, list_template
+from grpo_env.taskfile.schema import VerifierSpec
 from grpo_env.taskfile.task import Task
 from grpo_env.workers.scoring_process import score_in_process
 
 from .data import named
 from .findings import Finding, short, warning
 from .gold_completion import NEUTRAL_REASONING, Layout, judging, option
-from .odd_golds import metric_entry, weight_of, yaml_line
+from .odd_golds import metric_entry, options_of, weight_of, yaml_line
 from .perturbations import literal, written
 
 SCORED = 200  # gold answers of a form that are scored in another one
@@ -31,11 +31,11 @@ def gold_forms(task: Task, examples: Sequence[Example], golds: Sequence[str]) ->
     if used in ("accuracy", "exact_text"):
         findings += [*_lists(task, examples), *_programs(task, examples, golds)]
     if used == "accuracy":
-        findings += [*_units(name, spec, examples, golds)] or [*_rounded(task, examples, golds)]
+        findings += [*_units(name, spec, examples, golds)] or [*_rounded(task, name, spec, examples, golds)]
     return _order(task, examples, golds), findings
 
 
-def _units(name: str, spec: Any, examples: Sequence[Example], golds: Sequence[str]) -> Iterator[Finding]:
+def _units(name: str, spec: VerifierSpec, examples: Sequence[Example], golds: Sequence[str]) -> Iterator[Finding]:
     """Physical quantities, as in SciBench: 500 mm is right for 50 cm, and 9.8 for 9.81 m/s^2."""
     from grpo_env.verifiers.answers.gold import kind_of_gold
 
@@ -51,16 +51,17 @@ def _units(name: str, spec: Any, examples: Sequence[Example], golds: Sequence[st
     yield warning("gold", f"verifiers.{name}", what, f"set metric: numeric, and under verifiers write {line}")
 
 
-def _rounded(task: Task, examples: Sequence[Example], golds: Sequence[str]) -> Iterator[Finding]:
+def _rounded(
+    task: Task, name: str, spec: VerifierSpec, examples: Sequence[Example], golds: Sequence[str]
+) -> Iterator[Finding]:
     """Long decimals for fractions, as in MAWPS and TabMWP: 0.6666666667, for which 2/3 is right."""
     fractions = {index: text for index, gold in enumerate(golds) if (text := as_fraction(gold)) is not None}
     refused = _refused(task, examples, fractions)
     if refused:
         exact = fractions[refused[0]]
         what = f"{_some(refused, golds, examples)} are rounded values, for which {exact} is wrong"
-        name, spec = metric_entry(task.spec.verifiers, task.metric)
-        options = {"weight": weight_of(spec)} | spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
-        yield warning("gold", f"verifiers.{name}", what, f"write {yaml_line(name, options | {'rel_tol': 1.0e-6})}")
+        line = yaml_line(name, options_of(spec) | {"rel_tol": 1.0e-6})
+        yield warning("gold", f"verifiers.{name}", what, f"write {line}")
 
 
 def _lists(task: Task, examples: Sequence[Example]) -> Iterator[Finding]:
