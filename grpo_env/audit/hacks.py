@@ -39,9 +39,9 @@ SOURCES: Mapping[str, str] = {
 
 
 NEAR = (
-    "another year|day and month swapped|another day|am and pm swapped|a digit changed|parts swapped|letters reordered|"
-    "the last sign changed|leading zeros removed|the case changed|another unit|another letter|the opposite|"
-    "a value changed|a key dropped|the order reversed|a word changed"
+    "another year|day and month swapped|another day|a digit changed|parts swapped|letters reordered|"
+    "leading zeros removed|the case changed|another unit|another letter|the opposite|a value changed|a key dropped|"
+    "the order reversed|a word changed"
 )
 """The changes of a gold answer that ``check`` makes as well."""
 
