@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 
 from grpo_env.core import Completion, Example, Group, Verifier
@@ -19,7 +18,6 @@ from .findings import Finding, error, short, warning
 
 PLAYED = 50  # examples of a split that are played
 NOTHING_KNOWN = "I do not know."
-_NO_TEXT = re.compile(r"<[\w.<> ]+ at 0x[0-9a-f]+>")  # what Python says of an object without a text of its own
 SHOWN = 80  # characters of a text in a finding
 
 
@@ -57,10 +55,8 @@ def reads_turns(verifier: Verifier) -> bool:
     """Whether a verifier, or one that it is composed of, reads the turns of an episode or its states."""
     from grpo_env.verifiers.parts_and_gates import Composite, looks_at_turns
 
-    inner = list(verifier.walk())
-    if any(part.on != "last" for composite in inner if isinstance(composite, Composite) for part in composite.parts):
-        return True
-    return looks_at_turns(verifier)
+    composites = [inner for inner in verifier.walk() if isinstance(inner, Composite)]
+    return looks_at_turns(verifier) or any(part.on != "last" for inner in composites for part in inner.parts)
 
 
 def _play(
@@ -77,10 +73,8 @@ def _play(
         return
     completion = play(environment, process, example, from_list(turns))
     assert completion.environment is not None
-    if completion.environment.failure:
-        yield error(
-            "episodes", example.name, completion.environment.failure, "such episodes are unscored; fix the class"
-        )
+    if failure := completion.environment.failure:
+        yield error("episodes", example.name, failure, "such episodes are unscored; fix the class")
         return
     if gold:
         yield from _check_gold(task, environment, example, turns, completion)
@@ -99,23 +93,13 @@ def _check_gold(
             if result.problem:
                 what = f"turn {number} of the gold path: {call.name}: {short(result.text, SHOWN)!r}"
                 yield error("episodes", example.name, what, fix)
-            elif _NO_TEXT.fullmatch(result.text):
-                what = f"turn {number} of the gold path: {call.name} returned {short(result.text, SHOWN)!r}"
-                yield warning("episodes", example.name, what, "return text, or what JSON can represent")
-            elif result.text.endswith(" characters]") and len(result.text) > environment.max_result_chars:
-                size = result.text.rpartition("[")[2].rstrip("]")
-                what = f"turn {number} of the gold path: the result of {call.name} is {size}"
-                yield warning("episodes", example.name, what, "return less, or raise environment.max_result_chars")
         if turn.state is None and turn.calls:
-            what = (
-                f"turn {number} of the gold path: the state has more than {MAX_STATE:,} characters and is not recorded"
-            )
+            what = f"turn {number} of the gold path: the state is longer than {MAX_STATE:,} characters: not recorded"
             yield warning("episodes", example.name, what, "begin the names of large attributes with _")
     ((score,),) = score_in_process(task.verifier, [Group(example, [completion])])
     part = score.part(task.metric)
     if part.value is None or part.value < 1:
-        why = f": {part.explanation}" if part.explanation else ""
-        what = f"the gold path gets {task.metric} {part.value} [{part.status}]{why}"
+        what = f"the gold path gets {task.metric} {part.value} [{part.status}]: {part.explanation}"
         yield error("episodes", example.name, what, fix)
     elif score.value is None:
         what = f"the gold path is unscored: {next((p.explanation for p in score.parts if p.value is None), '')}"

@@ -212,10 +212,6 @@ def gold_late(row):
     return [[{"name": "sleep", "arguments": {"seconds": 600}}], "7"]
 
 
-def gold_big(row):
-    return [[{"name": "big", "arguments": {}}], "7"]
-
-
 def gold_long(row):
     return ["5"] * 20
 
