@@ -56,6 +56,10 @@ class Layout:
         """The answer in its place."""
         return answer.join(self.answer)
 
+    def answered(self, answer: str) -> Completion:
+        """A completion with an answer, after one sentence of neutral reasoning."""
+        return self.completion(self.text(NEUTRAL_REASONING, answer))
+
     def completion(self, text: str, finish: Finish = "stop") -> Completion:
         """The text as the sampler would return it, with an estimated number of tokens."""
         return Completion(text, finish, len(text) // CHARACTERS_PER_TOKEN + 1, self.prefill)

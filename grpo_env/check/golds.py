@@ -12,7 +12,7 @@ from grpo_env.workers.scoring_process import score_in_process
 
 from .findings import Finding, error, short, warning
 from .gain import NOT_AN_ANSWER, gain_problem
-from .gold_completion import NEUTRAL_REASONING, Layout, accepted_answers, gold_text, judging
+from .gold_completion import Layout, accepted_answers, gold_text, judging
 from .perturbations import FOR_ALL_KINDS, differs, perturbations, tolerances
 
 BATCH = 256  # examples that are scored at once, for verifiers that work in batches
@@ -100,8 +100,8 @@ class _Check:
     def paid_answers(self) -> Iterator[Finding]:
         """Errors for wrong answers with full credit; one warning for rows in which what is no answer gets it, too."""
         template, rows = Layout.of(self.task.format), list(dict.fromkeys(index for index, _ in self.paid))
-        completion = template.completion(template.text(NEUTRAL_REASONING, NOT_AN_ANSWER))
-        scores = self._metric_scores([Group(self.examples[index], [completion]) for index in rows])
+        groups = [Group(self.examples[index], [template.answered(NOT_AN_ANSWER)]) for index in rows]
+        scores = self._metric_scores(groups)
         self.ignored = {index for index, (score,) in zip(rows, scores, strict=True) if score.value == 1}
         yield from (finding for index, finding in self.paid if index not in self.ignored)
         if self.ignored:
@@ -144,9 +144,9 @@ class _Check:
             return
         template = Layout.of(self.task.format)
         groups = [
-            Group(self.examples[index], [template.completion(text)])
+            Group(self.examples[index], [completion])
             for index in indices
-            for text in (template.text(NEUTRAL_REASONING, questions[index]), questions[index])
+            for completion in (template.answered(questions[index]), template.completion(questions[index]))
         ]
         scores = [score for (score,) in score_in_process(self.task.verifier, groups)]
         yield from self._paid_questions(indices, [score.part(self.task.metric).value or 0.0 for score in scores[::2]])
@@ -198,10 +198,7 @@ class _Check:
     def _score_perturbed(self, indices: Sequence[int]) -> None:
         template = Layout.of(self.task.format)
         cases = [(index, name, text) for index in indices for name, text in self._perturbations(index)]
-        groups = [
-            Group(self.examples[index], [template.completion(template.text(NEUTRAL_REASONING, text))])
-            for index, _, text in cases
-        ]
+        groups = [Group(self.examples[index], [template.answered(text)]) for index, _, text in cases]
         for (index, name, text), (score,) in zip(cases, self._metric_scores(groups), strict=True):
             self.perturbed[name].count += 1
             if score.status == "bad_gold":

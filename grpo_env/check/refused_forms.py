@@ -14,7 +14,7 @@ from grpo_env.workers.scoring_process import score_in_process
 
 from .data import named
 from .findings import Finding, short, warning
-from .gold_completion import NEUTRAL_REASONING, Layout, judging, option
+from .gold_completion import Layout, judging, option
 from .odd_golds import metric_entry, options_of, weight_of, yaml_line
 from .perturbations import literal, written
 
@@ -135,10 +135,7 @@ def reversed_items(gold: str) -> str | None:
 def _refused(task: Task, examples: Sequence[Example], answers: Mapping[int, str]) -> list[int]:
     """The indices of those answers that get no full credit from the metric."""
     template = Layout.of(task.format)
-    groups = [
-        Group(examples[index], [template.completion(template.text(NEUTRAL_REASONING, answer))])
-        for index, answer in list(answers.items())[:SCORED]
-    ]
+    groups = [Group(examples[index], [template.answered(answer)]) for index, answer in list(answers.items())[:SCORED]]
     scores = score_in_process(task.metric_alone, groups)
     parts = [score.part(task.metric) for (score,) in scores]
     return [index for index, part in zip(answers, parts, strict=False) if part.value is not None and part.value < 1]
