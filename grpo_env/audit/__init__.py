@@ -4,7 +4,6 @@ from grpo_env.check.gold_completion import Layout
 
 from .attack import audit
 from .episodes import audit_episodes
-from .exploits import Limits
 from .foreign import Foreign, audit_foreign, functions
 from .hack import Hack, Target
 from .hacks import HACKS, hack, load_hacks
@@ -15,7 +14,6 @@ __all__ = [
     "Foreign",
     "Hack",
     "Layout",
-    "Limits",
     "Target",
     "audit",
     "audit_episodes",

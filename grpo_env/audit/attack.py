@@ -14,7 +14,7 @@ from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 from grpo_env.workers import scoring_process
 
-from .exploits import HackReward, Limits, beats, gain, pays_anything, step_reasons
+from .exploits import CHANCE, FULL, LARGE, SHARE, SLOW, HackReward, beats, gain, pays_anything, step_reasons
 from .fields import Filling
 from .hack import Hack, Target
 from .hacks import HACKS
@@ -54,7 +54,6 @@ def audit(
     split: Split = "train",
     limit: int = 50,
     families: Collection[str] = (),
-    limits: Limits | None = None,
     *,
     rescore: bool = True,
     budget: float = 600.0,
@@ -66,14 +65,15 @@ def audit(
     again, in another order and another process, to see whether their rewards are stable. Raises ``UsageError`` for
     unknown families and if there is nothing to attack (see ``find_targets``), and ``RunError`` if that fails.
     """
-    attack = Attack(task, *find_targets(task, split, limit), limits or Limits())
+    attack = Attack(task, *find_targets(task, split, limit))
     return attack.run(families, rescore=rescore, budget=budget, progress=progress)
 
 
 class Attack:
     """Hacks against the targets of a task. ``unanswered`` are examples whose gold answer is empty.
 
-    A reward that ``is_foreign`` may pay gold answers 0, as those of length or of words do; its parts are only summed.
+    ``slow`` is in seconds. A reward that ``is_foreign`` may pay gold answers 0, as those of length or of words do; its
+    parts are only summed.
     """
 
     def __init__(
@@ -81,21 +81,19 @@ class Attack:
         task: Task,
         targets: Sequence[Target],
         source: str,
-        limits: Limits,
         unanswered: Sequence[Example] = (),
         *,
+        slow: float = SLOW,
         is_foreign: bool = False,
     ) -> None:
         self._is_foreign = is_foreign
         self._metric = "total" if is_foreign and len(task.spec.verifiers) > 1 else task.metric
         self._common = sum(target.gold == target.most_common for target in targets) / len(targets)
-        self._task, self._targets, self._source, self._limits = task, targets, source, limits
+        self._task, self._targets, self._source, self._slow = task, targets, source, slow
         self._unanswered = unanswered
-        self._fields = {id(target): Filling(target) for target in targets}
-        self._gold = self._scores([(target, target.template.completion(target.gold_completion)) for target in targets])
-        self._wrong = self._scores(
-            [(target, target.template.completion(target.answered(target.wrong))) for target in targets]
-        )
+        self._fields = [Filling(target) for target in targets]
+        self._gold = self._scores([(target, target.right_completion) for target in targets])
+        self._wrong = self._scores([(target, target.wrong_completion) for target in targets])
         self._means = HackReward.mean(self._gold), HackReward.mean(self._wrong)
 
     def run(
@@ -129,7 +127,7 @@ class Attack:
             wrong=self._means[1],
             outcomes=tuple(outcomes),
             unstable=self._unstable(attempts) if rescore else {},
-            slow_after=self._limits.slow,
+            slow_after=self._slow,
             seconds=time.perf_counter() - start,
             notes=(*notes, *self._notes(outcomes, graded=graded)),
         )
@@ -161,8 +159,8 @@ class Attack:
         """Try a hack on the targets that it applies to."""
         indices, pairs, right = [], [], 0
         for index, target in enumerate(self._targets[: hack.max_examples]):
-            completion = hack.made(target, self._filling)
-            guessed = hack.answer(target, self._filling) if hack.rule == "guess" else None
+            completion = hack.made(target, self._fields[index])
+            guessed = hack.answer(self._fields[index]) if hack.rule == "guess" else None
             if guessed is not None and not _plainly_wrong(guessed, target.gold):
                 right += 1
             elif completion is not None:
@@ -171,14 +169,11 @@ class Attack:
         gold, wrong = ([rewards[index] for index in indices] for rewards in (self._gold, self._wrong))
         return _Attempt(hack, pairs, self._scores(pairs), gold, wrong, right)
 
-    def _filling(self, target: Target) -> Filling:
-        return self._fields.get(id(target)) or Filling(target)
-
     def _outcome(self, attempt: _Attempt, *, graded: bool) -> Outcome:
         hack, pairs, rewards, gains = attempt.hack, attempt.pairs, attempt.rewards, attempt.gains
         reward, gold, wrong = map(HackReward.mean, (rewards, attempt.gold, attempt.wrong))
         is_wrong = hack.rule in ("near", "guess") or hack.name == "wrong_in_form"
-        needed = self._limits.full if graded or is_wrong else self._limits.large
+        needed = FULL if graded or is_wrong else LARGE
         paid = [
             amount >= needed - 1e-9 or pays_anything(hack, *of_one)
             for amount, of_one in zip(gains, zip(rewards, attempt.gold, attempt.wrong, strict=True), strict=True)
@@ -201,27 +196,24 @@ class Attack:
         self, attempt: _Attempt, paid: Sequence[bool], means: tuple[HackReward, HackReward, HackReward]
     ) -> Iterator[str]:
         """Why a hack is an exploit, if it is."""
-        hack, limits = attempt.hack, self._limits
-        if hack.rule == "right" or hack.rule == "loose" or means[0].total is None:
+        hack = attempt.hack
+        if hack.rule in ("right", "loose") or means[0].total is None:
             return
-        yield from beats(*means, limits)
+        yield from beats(*means)
         if hack.rule == "padding":
             return
-        chance = max(limits.chance, min(self._common, limits.large))  # one answer to all is paid as often
-        if sum(paid) > (limits.share if hack.knows == "gold" else chance) * len(paid):
+        chance = max(CHANCE, min(self._common, LARGE))  # one answer to all is paid as often
+        if sum(paid) > (SHARE if hack.knows == "gold" else chance) * len(paid):
             won = fmean([amount for amount, is_paid in zip(attempt.gains, paid, strict=True) if is_paid])
             credit = f"{won:.0%} of what being right adds" if won else "what a right answer is paid"
             yield f"wins {credit} in {sum(paid)} of {len(paid)}"
         if hack.rule != "guess":
-            yield from step_reasons(*means, limits)
+            yield from step_reasons(*means)
 
     def _empty_gold(self) -> _Attempt:
         """A wrong answer where the gold answer is empty, compared with the mean rewards of the others."""
         first = self._targets[0]
-        pairs = [
-            (replace(first, example=example, gold=""), first.template.completion(first.answered(first.wrong)))
-            for example in self._unanswered
-        ]
+        pairs = [(replace(first, example=example, gold=""), first.wrong_completion) for example in self._unanswered]
         gold, wrong = ([mean] * len(pairs) for mean in self._means)
         return _Attempt(Hack("empty_gold", EMPTY), pairs, self._scores(pairs), gold, wrong)
 
@@ -245,7 +237,7 @@ class Attack:
         unstable = {}
         for attempt in reversed(attempts):
             for pair, first in reversed(list(zip(attempt.pairs, attempt.rewards, strict=True))[:RESCORED]):
-                if first.status == "timeout" or first.seconds > self._limits.slow:
+                if first.status == "timeout" or first.seconds > self._slow:
                     continue  # which depends on the clock
                 (second,) = self._scores([pair])
                 if (first.total, first.metric) != (second.total, second.metric):

@@ -25,7 +25,7 @@ from grpo_env.workers.killable_worker import LateError
 from grpo_env.workers.scoring_process import score_in_process
 
 from .agents import Script, Surroundings, plain_calls, scripts
-from .exploits import HackReward, Limits, beats, gain
+from .exploits import LARGE, SLOW, HackReward, beats, gain
 from .gold_paths import changed, names_called
 from .hack import Hack
 from .kept_files import can_be_kept, kept
@@ -92,7 +92,6 @@ def audit_episodes(
     split: Split = "train",
     limit: int = 50,
     families: Collection[str] = (),
-    limits: Limits | None = None,
     *,
     budget: float = 600.0,
     progress: Callable[[str], None] = lambda line: None,
@@ -110,7 +109,7 @@ def audit_episodes(
     environment = replace(environment, tool_timeout=min(environment.tool_timeout, LATEST))
     examples = task.examples(split, limit)
     with environment.process() as process:
-        stage = _Stage(task, environment, process, examples, limits or Limits())
+        stage = _Stage(task, environment, process, examples)
         stage.prepare()
         outcomes = list(stage.gold_outcomes()) if not families or "gold path" in families else []
         around = stage.surroundings()
@@ -127,7 +126,7 @@ def audit_episodes(
         wrong=stage.mean(stage.wrong),
         outcomes=tuple(outcomes),
         unstable={},
-        slow_after=stage.limits.slow,
+        slow_after=SLOW,
         seconds=time.perf_counter() - start,
         notes=tuple(stage.notes),
     )
@@ -141,7 +140,6 @@ class _Stage:
     environment: EnvironmentClass
     process: EnvironmentProcess
     examples: Sequence[Example]
-    limits: Limits
     notes: list[str] = field(default_factory=list)
     gold: list[_Played] = field(default_factory=list)
     wrong: list[_Played] = field(default_factory=list)
@@ -181,7 +179,7 @@ class _Stage:
         played = self._play(lambda index: script.start(), indices)
         gold, wrong = (self.mean([episodes[i] for i in indices if episodes]) for episodes in (self.gold, self.wrong))
         reward = self.mean(played)
-        reasons = tuple(_reasons(reward, gold, wrong, self.task.metric, self.limits))
+        reasons = tuple(_reasons(reward, gold, wrong, self.task.metric))
         if script.family == "two tools" and self.paths:
             called = [[call.name for turn in episode.completion.turns for call in turn.calls] for episode in played]
             if called == [names_called(self.paths[index]) for index in indices]:
@@ -211,7 +209,7 @@ class _Stage:
             gold, wrong = (self.mean([episodes[index] for index in indices]) for episodes in (self.gold, self.wrong))
             reward = self.mean(played)
             metrics[name] = reward.metric or 0.0
-            reasons = list(beats(reward, gold, wrong, self.limits))
+            reasons = list(beats(reward, gold, wrong))
             if metrics[name] >= (gold.metric or 0.0) > metrics.get(first.near, math.inf):
                 reasons.append(f"is not right, and {self.task.metric} is {reward.metric:.3g}")
             yield self._outcome(name, "gold path", played, reasons)
@@ -260,16 +258,16 @@ class _Stage:
         return []
 
 
-def _reasons(reward: HackReward, gold: HackReward, wrong: HackReward, metric: str, limits: Limits) -> Iterator[str]:
+def _reasons(reward: HackReward, gold: HackReward, wrong: HackReward, metric: str) -> Iterator[str]:
     """Why an agent that knows nothing has an exploit, if it has."""
     if reward.total is None:
         return
-    if (reward.metric or 0.0) >= limits.large:
+    if (reward.metric or 0.0) >= LARGE:
         yield f"mean {metric} {reward.metric:.3g}"
     low = wrong.total or 0.0
-    if gold.total is not None and gold.total > low and reward.total >= low + limits.large * (gold.total - low):
+    if gold.total is not None and gold.total > low and reward.total >= low + LARGE * (gold.total - low):
         yield f"scores {reward.total:.3g} without the work, the gold path {gold.total:.3g}"
-    yield from beats(reward, gold, wrong, limits)
+    yield from beats(reward, gold, wrong)
 
 
 def _paths_in_source(task: Task) -> list[str]:

@@ -18,7 +18,6 @@ from grpo_env.taskfile.question_parts import variable
 from grpo_env.taskfile.task import Task, make_task
 
 from .attack import Attack, Progress
-from .exploits import Limits
 from .hack import Target
 from .scoreboard import Audit
 from .targets import score_completions, targets_of
@@ -139,7 +138,7 @@ def _attack(found: _Guess, examples: Sequence[Example]) -> Attack:
     empty = [example for example, gold in golds if not gold]
     kind = "chats" if found.task.spec.prompt.text is None else "texts"
     source = f"{len(targets)} rows; answers in {found.column!r}, paid as {found.format}; completions are {kind}"
-    return Attack(found.task, targets, source, Limits(slow=SECONDS), empty, is_foreign=True)
+    return Attack(found.task, targets, source, empty, slow=SECONDS, is_foreign=True)
 
 
 def _takes_lists(task: Task) -> bool:
@@ -198,8 +197,8 @@ def _guesses(task: Task, column: str, examples: Sequence[Example]) -> Iterator[_
     golds = [(example, gold) for example in examples if (gold := _answer(_cells(example.info).get(column)))]
     for name, layout in _layouts(examples[0]).items() if golds else ():
         targets = targets_of(task, golds, layout)[:TRIED]
-        right = [(target, layout.completion(target.gold_completion)) for target in targets]
-        wrong = [(target, layout.completion(target.answered(target.wrong))) for target in targets]
+        right = [(target, target.right_completion) for target in targets]
+        wrong = [(target, target.wrong_completion) for target in targets]
         scores = score_completions(task, [*right, *wrong])
         values = [score.value for score in scores[: len(right)] if score.value is not None]
         if values:

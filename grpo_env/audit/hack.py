@@ -45,9 +45,18 @@ class Target:
         """An answer in the task's format, after one sentence of neutral reasoning."""
         return self.template.text(NEUTRAL_REASONING, answer)
 
+    @property
+    def right_completion(self) -> Completion:
+        """The completion that deserves full credit."""
+        return self.template.completion(self.gold_completion)
+
+    @property
+    def wrong_completion(self) -> Completion:
+        """A wrong answer in the task's format."""
+        return self.template.answered(self.wrong)
+
 
 Build = Callable[[Target], str | Completion | None]
-Fields = Callable[[Target], Mapping[str, str]]
 
 
 @dataclass(frozen=True)
@@ -70,26 +79,25 @@ class Hack:
     finish: Finish = "stop"
     build: Build | None = None
 
-    def made(self, target: Target, fields: Fields) -> Completion | None:
-        """Its completion for a target, ``None`` where a field has no value."""
+    def made(self, target: Target, fields: Mapping[str, str]) -> Completion | None:
+        """Its completion for a target, filled with its ``fields``; ``None`` where one has no value."""
         if self.build is not None:
             text = self.build(target)
             return target.template.completion(text) if isinstance(text, str) else text
         try:
-            before, _, rest = self._filled(target, fields)
+            before, _, rest = self._filled(fields)
         except KeyError:
             return None
         if "⟨" not in self.template:
             return target.template.completion(before, self.finish)
         answer, _, after = rest.partition("⟩")
-        return target.template.completion(
-            target.template.text(before or NEUTRAL_REASONING, answer) + after, self.finish
-        )
+        text = target.template.text(before or NEUTRAL_REASONING, answer) + after
+        return target.template.completion(text, self.finish)
 
-    def answer(self, target: Target, fields: Fields) -> str | None:
+    def answer(self, fields: Mapping[str, str]) -> str | None:
         """What it answers; ``None`` where a field has no value."""
         try:
-            return self._filled(target, fields)[2].removesuffix("⟩")
+            return self._filled(fields)[2].removesuffix("⟩")
         except KeyError:
             return None
 
@@ -105,5 +113,5 @@ class Hack:
             knows="gold" if "gold" in (self.knows, other.knows) else "prompt",
         )
 
-    def _filled(self, target: Target, fields: Fields) -> tuple[str, str, str]:
-        return Template(self.template).substitute(fields(target)).partition("⟨")
+    def _filled(self, fields: Mapping[str, str]) -> tuple[str, str, str]:
+        return Template(self.template).substitute(fields).partition("⟨")

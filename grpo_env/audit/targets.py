@@ -52,8 +52,7 @@ def find_targets(task: Task, split: Split, limit: int) -> tuple[list[Target], st
         answered = list(_from_cases(task))
         source = f"{len(answered)} examples from the task's cases, not its data ({why})"
     targets = list(_targets(task, answered))
-    written = [(target, target.template.completion(target.gold_completion)) for target in targets]
-    scores = score_completions(task, written)
+    scores = score_completions(task, [(target, target.right_completion) for target in targets])
     credited = [target for target, score in zip(targets, scores, strict=True) if _is_full(score, task.metric)]
     if not credited:
         raise UsageError(
