@@ -23,7 +23,7 @@ from .sample import LabelRow
 KEYS: dict[str, bool | str] = {"y": True, "n": False, "s": UNSURE}
 UNDO, QUIT = "u", "q"
 HELP = "y: the answer is correct   n: it is wrong   s: cannot tell   u: undo   q: quit"
-_INTERRUPTS = ("\x03", "\x04")  # Ctrl-C and Ctrl-D, where a terminal passes them on as characters
+_ENDS = (QUIT, "", "\x03", "\x04")  # the last two are Ctrl-C and Ctrl-D, where a terminal passes them on
 
 
 def is_label_file(path: Path) -> bool:
@@ -51,10 +51,10 @@ def _key(row: LabelRow) -> tuple[Any, ...]:
 
 
 def _label(value: Any, where: str) -> bool | str | None:
-    if value is None or value in (True, False):
-        return None if value is None else bool(value)
-    if value == UNSURE:
-        return UNSURE
+    if value is None or value == UNSURE:
+        return value
+    if value in (True, False):
+        return bool(value)
     raise UsageError(f'{where}: "label" must be true (the answer is correct), false, "?" (cannot tell) or null')
 
 
@@ -74,10 +74,12 @@ def ask(path: Path, key: Callable[[], str], show: Callable[[str], None]) -> bool
         pressed = _press(key, at)
         if pressed == QUIT:
             return False
-        at += -1 if pressed == UNDO else 0
-        label = None if pressed == UNDO else KEYS[pressed]
-        append_label(path, missing[at], label)
-        at += pressed != UNDO
+        if pressed == UNDO:
+            at -= 1
+            append_label(path, missing[at], None)
+        else:
+            append_label(path, missing[at], KEYS[pressed])
+            at += 1
     return True
 
 
@@ -89,15 +91,14 @@ def check_appendable(path: Path) -> None:
 
 def _press(key: Callable[[], str], answered: int) -> str:
     """The next key that means something; the end of the input means ``q``."""
-    known = {*KEYS, QUIT, *((UNDO,) if answered else ())}
     while True:
         try:
             pressed = key().lower()
         except (KeyboardInterrupt, EOFError):
             return QUIT
-        if pressed in _INTERRUPTS or not pressed:
+        if pressed in _ENDS:
             return QUIT
-        if pressed in known:
+        if pressed in KEYS or (pressed == UNDO and answered):
             return pressed
 
 
@@ -118,16 +119,8 @@ def append_label(path: Path, row: LabelRow, label: bool | str | None) -> None:
 
 
 def _question(row: LabelRow, number: int, count: int) -> str:
-    fields = [
-        ("problem", row["problem"]),
-        ("completion", row["text"]),
-        ("answer", row["answer"]),
-        ("gold", row["gold"]),
-    ]
     lines = [f"{'─' * 20} {number:,} of {count:,}"]
-    lines += [f"{name}\n{_indented(text)}" for name, text in fields if text is not None and text != ""]
+    for name, key in (("problem", "problem"), ("completion", "text"), ("answer", "answer"), ("gold", "gold")):
+        if row[key] not in (None, ""):
+            lines += [name, *(f"    {printable(line)}" for line in str(row[key]).splitlines() or [""])]
     return "\n".join([*lines, HELP])
-
-
-def _indented(text: Any) -> str:
-    return "\n".join(f"    {printable(line)}" for line in str(text).splitlines() or [""])

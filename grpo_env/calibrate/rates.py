@@ -107,12 +107,13 @@ def calibrate(rows: Sequence[LabelRow]) -> Calibration:
     negatives = [_sampled(own, correct=True, in_numerator=not own[0]["verdict"]) for own in covered.values()]
     positives = [_sampled(own, correct=False, in_numerator=own[0]["verdict"]) for own in covered.values()]
     effects = design_effect(negatives), design_effect(positives)
-    one_sided = _verdicts(labeled) < _verdicts(rows)
-    rates = _error_rates((negatives, positives), effects, one_sided)
-    first = rows[0]
+    one_sided = {row["verdict"] for row in labeled} < {row["verdict"] for row in rows}
+    rates = [ratio(strata, effect) for strata, effect in zip((negatives, positives), effects, strict=True)]
+    if one_sided:
+        rates = [replace(rate, value=None, interval=(0.0, 1.0)) for rate in rates]
     return Calibration(
-        task=first["task"],
-        metric=first["metric"],
+        task=rows[0]["task"],
+        metric=rows[0]["metric"],
         completions=sum(stratum.size for stratum in negatives),
         labeled=len(labeled),
         unsure=sum(row["label"] == UNSURE for row in rows),
@@ -136,18 +137,6 @@ def _strata(rows: Sequence[LabelRow]) -> tuple[dict[str, list[LabelRow]], int]:
     labeled = {name: [row for row in own if isinstance(row["label"], bool)] for name, own in sorted(strata.items())}
     uncovered = sum(strata[name][0]["stratum_size"] for name, own in labeled.items() if not own)
     return {name: own for name, own in labeled.items() if own}, uncovered
-
-
-def _verdicts(rows: Sequence[LabelRow]) -> set[bool]:
-    return {row["verdict"] for row in rows}
-
-
-def _error_rates(
-    sides: tuple[list[Sampled], list[Sampled]], effects: tuple[float, float], one_sided: bool
-) -> list[Rate]:
-    """Of wrong verdicts among right answers and among wrong ones; unknown if only one verdict has labels."""
-    rates = [ratio(strata, effect) for strata, effect in zip(sides, effects, strict=True)]
-    return [replace(rate, value=None, interval=(0.0, 1.0)) for rate in rates] if one_sided else rates
 
 
 def _sampled(rows: Sequence[LabelRow], *, correct: bool, in_numerator: bool) -> Sampled:

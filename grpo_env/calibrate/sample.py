@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import heapq
 import math
 import random
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,32 +29,30 @@ def draw(scores: Path, size: int, seed: int = 0, second: str | None = None) -> l
 
     Raises ``UsageError`` if there are no scored rows, or if they have no texts.
     """
-    places: dict[str, list[int]] = defaultdict(list)
-    for place, verdict in enumerate(verdicts(read_scores(scores), second)):
-        if verdict.stratum:
-            places[verdict.stratum].append(place)
-    if not places:
+    strata = _strata(scores, second, min(MAX_STRATA, max(2, size // 10)))
+    sizes = Counter(filter(None, strata))
+    if not sizes:
         raise UsageError(f"{scores}: no scored completions")
-    names = merged({name: len(own) for name, own in places.items()}, min(MAX_STRATA, max(2, size // 10)))
-    strata: dict[str, list[int]] = defaultdict(list)
-    for name, own in places.items():
-        strata[names[name]] += own
-    sizes = {name: len(own) for name, own in strata.items()}
-    chosen = {
-        place: name
-        for name, count in allocate(sizes, size).items()
-        for place in random.Random(f"{seed}/{name}").sample(sorted(strata[name]), count)
-    }
+    chosen: set[int] = set()
+    for name, count in allocate(sizes, size).items():
+        places = [place for place, stratum in enumerate(strata) if stratum == name]
+        chosen.update(random.Random(f"{seed}/{name}").sample(places, count))
     rows = []
     for place, verdict in enumerate(verdicts(read_scores(scores), second)):
-        if place in chosen:
-            if verdict.row.get("text") is None:
-                raise UsageError(
-                    f"{location(verdict.row)}: the scores were written without texts, which you would label"
-                )
-            rows.append(label_row(verdict, chosen[place], sizes[chosen[place]]))
+        if place not in chosen:
+            continue
+        if verdict.row.get("text") is None:
+            raise UsageError(f"{location(verdict.row)}: the scores were written without texts, which you would label")
+        rows.append(label_row(verdict, strata[place], sizes[strata[place]]))
     random.Random(seed).shuffle(rows)
     return rows
+
+
+def _strata(scores: Path, second: str | None, most: int) -> list[str]:
+    """The stratum of each row, of which the smallest are merged; empty for an unscored one."""
+    strata = [verdict.stratum for verdict in verdicts(read_scores(scores), second)]
+    names = {"": ""} | merged(Counter(filter(None, strata)), most)
+    return [names[stratum] for stratum in strata]
 
 
 def allocate(sizes: Mapping[str, int], size: int) -> dict[str, int]:
@@ -68,16 +65,9 @@ def allocate(sizes: Mapping[str, int], size: int) -> dict[str, int]:
     least = min(MIN_LABELS, size // len(sizes))
     counts = {name: min(total, least) for name, total in sizes.items()}
 
-    def priority(name: str) -> tuple[float, str]:
-        return -math.sqrt(sizes[name]) / (counts[name] + 1), name
-
-    queue = [priority(name) for name in sizes if counts[name] < sizes[name]]
-    heapq.heapify(queue)
     for _ in range(size - sum(counts.values())):
-        _, name = heapq.heappop(queue)
-        counts[name] += 1
-        if counts[name] < sizes[name]:
-            heapq.heappush(queue, priority(name))
+        open_names = (name for name in sizes if counts[name] < sizes[name])
+        counts[min(open_names, key=lambda name: (-math.sqrt(sizes[name]) / (counts[name] + 1), name))] += 1
     return {name: count for name, count in counts.items() if count}
 
 
@@ -86,38 +76,25 @@ def labeled_rows(scores: Path, second: str | None = None) -> tuple[list[LabelRow
 
     Only rows whose verdict is wrong have their texts, since there may be millions.
     """
-    sizes = Counter(verdict.stratum for verdict in verdicts(read_scores(scores), second))
-    unscored = sizes.pop("", 0)
-    names = merged(sizes, MAX_STRATA)
-    totals: Counter[str] = Counter()
-    for name, count in sizes.items():
-        totals[names[name]] += count
-    rows = list(_labeled(scores, second, names, totals))
-    return rows, unscored
-
-
-def _labeled(
-    scores: Path, second: str | None, names: Mapping[str, str], totals: Mapping[str, int]
-) -> Iterator[LabelRow]:
-    for verdict in verdicts(read_scores(scores), second):
-        if verdict.stratum:
-            name = names[verdict.stratum]
+    strata = _strata(scores, second, MAX_STRATA)
+    sizes = Counter(strata)
+    rows = []
+    for stratum, verdict in zip(strata, verdicts(read_scores(scores), second), strict=True):
+        if stratum:
             label = verdict.row.get("label")
             texts = {} if label == (not verdict.accepted) else {"problem": "", "text": ""}
-            yield label_row(verdict, name, totals[name]) | texts | {"label": label}
+            rows.append(label_row(verdict, stratum, sizes[stratum]) | texts | {"label": label})
+    return rows, sizes[""]
 
 
 def label_row(verdict: Verdict, stratum: str, size: int) -> LabelRow:
     """A row to be labeled. ``size`` is the number of completions of its stratum in the file."""
     row, score = verdict.row, verdict.score
-    keys = {
-        key: row[key]
-        for key in ("id", "completion", "line", "file", "group", "task", "metric")
-        if row.get(key) is not None
-    }
-    return keys | {
+    text = row.get("text") or ""
+    keys = ("id", "completion", "line", "file", "group", "task", "metric")
+    return {key: row[key] for key in keys if row.get(key) is not None} | {
         "problem": question_of(row)[-PROBLEM_LENGTH:],
-        "text": _end(row.get("text") or ""),
+        "text": text if len(text) <= TEXT_LENGTH else f"…{text[-TEXT_LENGTH:]}",
         "answer": score.answer,
         "gold": score.gold,
         "verdict": verdict.accepted,
@@ -129,7 +106,3 @@ def label_row(verdict: Verdict, stratum: str, size: int) -> LabelRow:
         "stratum_size": size,
         "label": None,
     }
-
-
-def _end(text: str) -> str:
-    return text if len(text) <= TEXT_LENGTH else f"…{text[-TEXT_LENGTH:]}"
