@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 from grpo_env.check.environment import reads_turns
-from grpo_env.check.gold_completion import NEUTRAL_REASONING, Layout, gold_answer
-from grpo_env.core import Completion, Example, Group
+from grpo_env.check.gold_completion import NEUTRAL_REASONING, Layout, gold_answer, scored
+from grpo_env.core import Completion, Example
 from grpo_env.environments.episode import EnvironmentClass
 from grpo_env.environments.load import load_environment, tools_of
 from grpo_env.environments.process import EnvironmentFailedError, EnvironmentProcess
@@ -22,7 +22,6 @@ from grpo_env.errors import UsageError, nearest
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 from grpo_env.workers.killable_worker import LateError
-from grpo_env.workers.scoring_process import score_in_process
 
 from .agents import Script, Surroundings, plain_calls, scripts
 from .exploits import LARGE, SLOW, HackReward, beats, gain
@@ -227,8 +226,7 @@ class _Stage:
             play(self.environment, self.process, example, agent(index))
             for index, example in zip(indices, examples, strict=True)
         ]
-        groups = [Group(example, [completion]) for example, completion in zip(examples, completions, strict=True)]
-        scores = [score for (score,) in score_in_process(self.task.verifier, groups)]
+        scores = scored(self.task.verifier, zip(examples, completions, strict=True))
         return [
             _Played(example, completion, HackReward.of(score, self.task.metric))
             for example, completion, score in zip(examples, completions, scores, strict=True)

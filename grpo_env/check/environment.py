@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from grpo_env.core import Completion, Example, Group, Verifier
+from grpo_env.core import Completion, Example, Verifier
 from grpo_env.environments.episode import EnvironmentClass, check_template
 from grpo_env.environments.process import EnvironmentProcess
 from grpo_env.environments.replay import from_list, load_gold, play
 from grpo_env.environments.values import MAX_STATE
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import Task
-from grpo_env.workers.scoring_process import score_in_process
 
 from .data import load_tokenizer
 from .findings import Finding, error, short, warning
+from .gold_completion import scored
 
 PLAYED = 50  # examples of a split that are played
 NOTHING_KNOWN = "I do not know."
@@ -96,7 +96,7 @@ def _check_gold(
         if turn.state is None and turn.calls:
             what = f"turn {number} of the gold path: the state is longer than {MAX_STATE:,} characters: not recorded"
             yield warning("episodes", example.name, what, "begin the names of large attributes with _")
-    ((score,),) = score_in_process(task.verifier, [Group(example, [completion])])
+    (score,) = scored(task.verifier, [(example, completion)])
     part = score.part(task.metric)
     if part.value is None or part.value < 1:
         what = f"the gold path gets {task.metric} {part.value} [{part.status}]: {part.explanation}"

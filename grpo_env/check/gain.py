@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import fsum
 
-from grpo_env.core import BatchVerifier, Example, Group
+from grpo_env.core import BatchVerifier, Example
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import Task
-from grpo_env.workers.scoring_process import score_in_process
 
-from .gold_completion import Layout, gold_answer, gold_reasoning, gold_text
+from .gold_completion import Layout, gold_answer, gold_reasoning, gold_text, scored
 
 NOT_AN_ANSWER = "None of these."
 PAIRED = 8  # examples of which the rewards of a gold and of a wrong answer are compared
@@ -40,20 +39,19 @@ def gain_problem(task: Task, golds: Sequence[tuple[Example, str]]) -> str | None
 
     ``None`` without examples, and if the metric does not tell them apart or a total is unscored.
     """
-    template, groups = Layout.of(task.format), []
+    template, pairs = Layout.of(task.format), []
     for example, gold in golds[:PAIRED]:
         wrong = template.text(gold_reasoning(task, example, gold), NOT_AN_ANSWER)
-        texts = (gold_text(task, example, gold), wrong)
-        groups += [Group(example, [template.completion(text)]) for text in texts]
-    scores = [score for (score,) in score_in_process(task.verifier, groups)]
+        pairs += [(example, template.completion(text)) for text in (gold_text(task, example, gold), wrong)]
+    scores = scored(task.verifier, pairs)
     if not scores or any(score.value is None for score in scores):
         return None
     metric = [score.part(task.metric).value or 0.0 for score in scores]
     rewards = [(score.value or 0.0, fsum(step.value for step in score.steps)) for score in scores]
-    pairs = list(zip(rewards[::2], rewards[1::2], strict=True))
+    compared = list(zip(rewards[::2], rewards[1::2], strict=True))
     if all(right <= wrong for right, wrong in zip(metric[::2], metric[1::2], strict=True)):
         return None
-    if any(gold[0] > wrong[0] or gold[1] > wrong[1] for gold, wrong in pairs):
+    if any(gold[0] > wrong[0] or gold[1] > wrong[1] for gold, wrong in compared):
         return None
-    (right, _), (other, _) = pairs[0]
+    (right, _), (other, _) = compared[0]
     return f"a wrong answer in the task's format is rewarded with {other:g}, the gold answer with {right:g}"

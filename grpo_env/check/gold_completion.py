@@ -1,14 +1,14 @@
-"""Gold answers written out as completions in the task's format, which ``check`` and ``audit`` compare with."""
+"""Gold answers written out as completions in the task's format, which ``check`` and ``audit`` score."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from grpo_env.core import Completion, Example, Finish, Format, Group, Verifier
+from grpo_env.core import Completion, Example, Finish, Format, Group, Score, Verifier
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.row_options import RowOptions
 from grpo_env.taskfile.task import Task
@@ -65,6 +65,17 @@ class Layout:
         return Completion(text, finish, len(text) // CHARACTERS_PER_TOKEN + 1, self.prefill)
 
 
+def scored(verifier: Verifier, pairs: Iterable[tuple[Example, Completion]]) -> list[Score]:
+    """The score of each completion, alone in its group, by a worker process."""
+    groups = [Group(example, [completion]) for example, completion in pairs]
+    return [score for (score,) in score_in_process(verifier, groups)]
+
+
+def metric_scores(task: Task, pairs: Iterable[tuple[Example, Completion]]) -> list[Score]:
+    """The metric's score of each completion, without running the other parts of the reward."""
+    return [score.part(task.metric) for score in scored(task.metric_alone, pairs)]
+
+
 def gold_answer(task: Task, example: Example) -> str | None:
     """The gold answer as a model would write it, or ``None`` if the example has none.
 
@@ -81,7 +92,7 @@ def gold_answer(task: Task, example: Example) -> str | None:
         return golds[0] if mode == "any" else ", ".join(golds)
     if "####" not in gold and "\\boxed" not in gold:
         return gold.strip()
-    ((score,),) = score_in_process(task.verifier, [Group(example, [Completion("")])])
+    (score,) = scored(task.verifier, [(example, Completion(""))])
     return score.part(task.metric).gold
 
 

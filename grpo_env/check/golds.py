@@ -6,13 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from grpo_env.core import Example, Group, Score, is_left_out
+from grpo_env.core import Example, Score, is_left_out
 from grpo_env.taskfile.task import Task
-from grpo_env.workers.scoring_process import score_in_process
 
 from .findings import Finding, error, short, warning
 from .gain import NOT_AN_ANSWER, gain_problem
-from .gold_completion import Layout, accepted_answers, gold_text, judging
+from .gold_completion import Layout, accepted_answers, gold_text, judging, metric_scores, scored
 from .perturbations import FOR_ALL_KINDS, differs, perturbations, tolerances
 
 BATCH = 256  # examples that are scored at once, for verifiers that work in batches
@@ -100,9 +99,8 @@ class _Check:
     def paid_answers(self) -> Iterator[Finding]:
         """Errors for wrong answers with full credit; one warning for rows in which what is no answer gets it, too."""
         template, rows = Layout.of(self.task.format), list(dict.fromkeys(index for index, _ in self.paid))
-        groups = [Group(self.examples[index], [template.answered(NOT_AN_ANSWER)]) for index in rows]
-        scores = self._metric_scores(groups)
-        self.ignored = {index for index, (score,) in zip(rows, scores, strict=True) if score.value == 1}
+        scores = metric_scores(self.task, [(self.examples[index], template.answered(NOT_AN_ANSWER)) for index in rows])
+        self.ignored = {index for index, score in zip(rows, scores, strict=True) if score.value == 1}
         yield from (finding for index, finding in self.paid if index not in self.ignored)
         if self.ignored:
             what = f"{self.task.metric} gives full credit to any answer, without the gold answer"
@@ -143,12 +141,12 @@ class _Check:
         if not indices:
             return
         template = Layout.of(self.task.format)
-        groups = [
-            Group(self.examples[index], [completion])
+        pairs = [
+            (self.examples[index], completion)
             for index in indices
             for completion in (template.answered(questions[index]), template.completion(questions[index]))
         ]
-        scores = [score for (score,) in score_in_process(self.task.verifier, groups)]
+        scores = scored(self.task.verifier, pairs)
         yield from self._paid_questions(indices, [score.part(self.task.metric).value or 0.0 for score in scores[::2]])
         rewards = [score.value or 0.0 for score in scores[1::2]]
         if self.totals and min(rewards) > 0 and min(rewards) >= HALF * max(self.totals):
@@ -176,11 +174,9 @@ class _Check:
 
     def _score_golds(self, indices: range) -> None:
         template = Layout.of(self.task.format)
-        groups = []
-        for index in indices:
-            text = gold_text(self.task, self.examples[index], self.golds[index])
-            groups.append(Group(self.examples[index], [template.completion(text)]))
-        for index, (score,) in zip(indices, score_in_process(self.task.verifier, groups), strict=True):
+        texts = [gold_text(self.task, self.examples[index], self.golds[index]) for index in indices]
+        pairs = [(self.examples[index], template.completion(text)) for index, text in zip(indices, texts, strict=True)]
+        for index, score in zip(indices, scored(self.task.verifier, pairs), strict=True):
             part = score.part(self.task.metric)
             if score.value is not None:
                 self.totals.add(round(score.value, 6))
@@ -198,8 +194,8 @@ class _Check:
     def _score_perturbed(self, indices: Sequence[int]) -> None:
         template = Layout.of(self.task.format)
         cases = [(index, name, text) for index in indices for name, text in self._perturbations(index)]
-        groups = [Group(self.examples[index], [template.answered(text)]) for index, _, text in cases]
-        for (index, name, text), (score,) in zip(cases, self._metric_scores(groups), strict=True):
+        scores = metric_scores(self.task, [(self.examples[index], template.answered(text)) for index, _, text in cases])
+        for (index, name, text), score in zip(cases, scores, strict=True):
             self.perturbed[name].count += 1
             if score.status == "bad_gold":
                 self._add_unreadable(index, score)
@@ -212,11 +208,6 @@ class _Check:
         example = self.examples[index]
         tolerates = tolerances(judging(self.task.metric_verifier, example))
         return perturbations(self.golds, index, accepted_answers(self.task, example), tolerates)
-
-    def _metric_scores(self, groups: Sequence[Group]) -> list[list[Score]]:
-        """The metric's scores, without running the other parts of the reward."""
-        scores = score_in_process(self.task.metric_alone, groups)
-        return [[score.part(self.task.metric) for score in members] for members in scores]
 
     def _add_unreadable(self, index: int, score: Score) -> None:
         """A gold answer with which only an answer of the same text can be compared."""

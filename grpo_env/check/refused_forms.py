@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from grpo_env.core import Example, Group
+from grpo_env.core import Example
 from grpo_env.rows.column_names import guess
 from grpo_env.taskfile.gold_forms import MOST, SOME, TESTS, as_fraction, has_physical_unit, is_program, list_template
 from grpo_env.taskfile.schema import VerifierSpec
 from grpo_env.taskfile.task import Task
-from grpo_env.workers.scoring_process import score_in_process
 
 from .data import named
 from .findings import Finding, short, warning
-from .gold_completion import Layout, judging, option
+from .gold_completion import Layout, judging, metric_scores, option
 from .odd_golds import metric_entry, options_of, weight_of, yaml_line
 from .perturbations import literal, written
 
@@ -135,10 +134,9 @@ def reversed_items(gold: str) -> str | None:
 def _refused(task: Task, examples: Sequence[Example], answers: Mapping[int, str]) -> list[int]:
     """The indices of those answers that get no full credit from the metric."""
     template = Layout.of(task.format)
-    groups = [Group(examples[index], [template.answered(answer)]) for index, answer in list(answers.items())[:SCORED]]
-    scores = score_in_process(task.metric_alone, groups)
-    parts = [score.part(task.metric) for (score,) in scores]
-    return [index for index, part in zip(answers, parts, strict=False) if part.value is not None and part.value < 1]
+    tried = dict(list(answers.items())[:SCORED])
+    scores = metric_scores(task, [(examples[index], template.answered(answer)) for index, answer in tried.items()])
+    return [index for index, score in zip(tried, scores, strict=True) if score.value is not None and score.value < 1]
 
 
 def _some(indices: Sequence[int], golds: Sequence[str], examples: Sequence[Example]) -> str:
