@@ -60,37 +60,31 @@ def scripts(around: Surroundings) -> Iterator[Script]:
 
 def plain_calls(tools: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
     """A call of each tool with plain values, to put into a path: its name, and the turn."""
-    functions = [tool["function"] for tool in tools]
-    return [
-        (f["name"], call_text(f["name"], {key: _plain(type) for key, type in _types(f).items()})) for f in functions
-    ]
+    return [(tool["function"]["name"], _call(tool["function"])) for tool in tools]
+
+
+def _call(tool: Mapping[str, Any], number: int = 1) -> str:
+    """A call with values near a number."""
+    return call_text(tool["name"], {key: _value(type, number) for key, type in _types(tool).items()})
 
 
 def _of_two(first: Mapping[str, Any], second: Mapping[str, Any], around: Surroundings) -> Iterator[Script]:
     """One tool and then another, with values of its own, or with what the first one said."""
     names, types = f"{first['name']}, {second['name']}", _types(second)
-    for what, value in (("1", 1), ("-1", -1), ("a million", 10**6)):
-        turns = [
-            call_text(tool["name"], {key: _valued(type, value) for key, type in _types(tool).items()})
-            for tool in (first, second)
-        ]
-        yield Script(f"{names}: {what}", "two tools", _said(*turns, around.answer), FEW)
-    counted = [
-        call_text(tool["name"], {key: _valued(type, value) for key, type in _types(tool).items()})
-        for value in range(MAX_CALLS)
-        for tool in (first, second)
-    ]
+    for what, number in (("1", 1), ("-1", -1), ("a million", 10**6)):
+        turns = (_call(first, number), _call(second, number), around.answer)
+        yield Script(f"{names}: {what}", "two tools", _said(*turns), FEW)
+    counted = [_call(tool, number) for number in range(MAX_CALLS) for tool in (first, second)]
     halves = ("".join(counted[:MAX_CALLS]), "".join(counted[MAX_CALLS:]))
     yield Script(f"{names}: count up", "two tools", _said(*halves, around.answer), FEW)
     if not types:
         return
-    begin = call_text(first["name"], {key: _plain(type) for key, type in _types(first).items()})
 
     def agent() -> Generator[str, str, None]:
-        said = yield begin
+        said = yield _call(first)
         found = re.findall(r"-?\d+(?:\.\d+)?|[A-Za-z]\w+", said) or [said]
         said = yield call_text(second["name"], {key: _read(found, type) for key, type in types.items()})
-        yield around.answer.replace(around.wrong, (re.findall(r"-?\d+(?:\.\d+)?", said) or [said])[-1])
+        yield around.answer.replace(around.wrong, _last_number(said))
 
     yield Script(f"{names}: last result", "two tools", lambda: _scripted(agent()), FEW)
 
@@ -122,8 +116,8 @@ def _of_tool(tool: Mapping[str, Any], around: Surroundings) -> Iterator[Script]:
         turns = ["".join(call_text(name, call) for call in part) for part in parts]
         yield Script(f"{name}: {what}", family, _said(*turns, around.answer), FEW)
 
-    plain = {key: _plain(type) for key, type in types.items()}
-    endless = call_text(name, plain)
+    plain = {key: _value(type) for key, type in types.items()}
+    endless = _call(tool)
     yield Script(f"{name}: for ever", "lazy", lambda: lambda messages: endless)
     yield Script(f"{name}: its last number", "lazy", _asks(endless, around), FEW)
     yield Script(f"{name}: repeated", "lazy", lambda: _repeats(endless), FEW)
@@ -133,9 +127,8 @@ def _of_tool(tool: Mapping[str, Any], around: Surroundings) -> Iterator[Script]:
         yield from script("counts up", "lazy", *counted)
     yield from script("no arguments", "arguments", {}, {"no_such_argument": 1})
     yield from script("wrong types", "arguments", {key: [[]] for key in types})
-    for value in (True, False):
-        low = {key: _plain(type, value) for key, type in types.items()}
-        yield from script(f"sets {value}".lower(), "tampering", low)
+    yield from script("sets true", "tampering", plain)
+    yield from script("sets false", "tampering", {key: _FALSE.get(type, plain[key]) for key, type in types.items()})
     if not texts:
         return
     yield from script("all numbers", "lazy", {**plain, **dict.fromkeys(texts, NUMBERS)})
@@ -169,17 +162,16 @@ def _asks(first: str, around: Surroundings) -> Callable[[], Agent]:
     """Says something, then answers with a number of what it is told, in the format and bare."""
 
     def agent() -> Generator[str, str, None]:
-        said = yield first
-        number = (re.findall(r"-?\d+(?:\.\d+)?", said) or [said])[-1]
+        number = _last_number((yield first))
         yield around.answer.replace(around.wrong, number) if first.startswith("<tool_call>") else number
 
     return lambda: _scripted(agent())
 
 
-def _valued(type: str, value: int) -> Any:
-    """A value of a type near a number."""
-    made = {"string": str(value), "integer": value, "number": float(value), "boolean": value > 0, "any": value}
-    return made.get(type, _plain(type))
+def _last_number(said: str) -> str:
+    """The last number of a text, or all of it if there is none."""
+    numbers: list[str] = re.findall(r"-?\d+(?:\.\d+)?", said)
+    return numbers[-1] if numbers else said
 
 
 def _read(found: Sequence[str], type: str) -> Any:
@@ -189,8 +181,8 @@ def _read(found: Sequence[str], type: str) -> Any:
     text = found[-1]
     is_number = re.fullmatch(r"-?\d+(?:\.\d+)?", text)
     if type in ("integer", "number"):
-        return (int(float(text)) if type == "integer" else float(text)) if is_number else _plain(type)
-    return text if type in ("string", "any") else _plain(type)
+        return (int(float(text)) if type == "integer" else float(text)) if is_number else _value(type)
+    return text if type in ("string", "any") else _value(type)
 
 
 def _types(tool: Mapping[str, Any]) -> dict[str, str]:
@@ -206,15 +198,18 @@ def _types(tool: Mapping[str, Any]) -> dict[str, str]:
     return types
 
 
-_VALUES: Mapping[str, tuple[Any, Any]] = {
-    "string": ("1", ""), "integer": (1, 0), "number": (1.0, 0.0), "boolean": (True, False), "array": ([1], []),
-    "object": ({"reward": 1.0}, {}), "any": (1, 0),
+_FALSE: Mapping[str, Any] = {
+    "string": "", "integer": 0, "number": 0.0, "boolean": False, "array": [], "object": {}, "any": 0,
 }  # fmt: skip
 
 
-def _plain(type: str, value: bool = True) -> Any:
-    """A value of a type; the name of a type may be a JSON value itself, the first one of a choice."""
-    return _VALUES[type][not value] if type in _VALUES else json.loads(type)
+def _value(type: str, number: int = 1) -> Any:
+    """A value of a type near a number; the name of a type may be a JSON value itself, the first one of a choice."""
+    values = {
+        "string": str(number), "integer": number, "number": float(number), "boolean": number > 0, "any": number,
+        "array": [1], "object": {"reward": 1.0},
+    }  # fmt: skip
+    return values[type] if type in values else json.loads(type)
 
 
 def _pairs(
