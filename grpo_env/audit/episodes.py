@@ -121,8 +121,8 @@ def audit_episodes(
         metric=task.metric,
         source=f"the first {len(examples)} examples of {split}",
         examples=len(examples),
-        gold=stage.mean(stage.gold),
-        wrong=stage.mean(stage.wrong),
+        gold=_mean(stage.gold),
+        wrong=_mean(stage.wrong),
         outcomes=tuple(outcomes),
         unstable={},
         slow_after=SLOW,
@@ -176,9 +176,7 @@ class _Stage:
             by_length = sorted(indices, key=lambda index: -len(self.paths[index]) if self.paths else 0)
             indices = sorted(by_length[: script.max_examples])
         played = self._play(lambda index: script.start(), indices)
-        gold, wrong = (self.mean([episodes[i] for i in indices if episodes]) for episodes in (self.gold, self.wrong))
-        reward = self.mean(played)
-        reasons = tuple(_reasons(reward, gold, wrong, self.task.metric))
+        reasons = tuple(_reasons(_mean(played), *self._compared(indices), self.task.metric))
         if script.family == "two tools" and self.paths:
             called = [[call.name for turn in episode.completion.turns for call in turn.calls] for episode in played]
             if called == [names_called(self.paths[index]) for index in indices]:
@@ -189,10 +187,9 @@ class _Stage:
         """The gold path, and the gold path with one turn left out."""
         if not self.gold:
             return
-        unpaid = [
-            played for played in self.gold if played.reward.total is not None and (played.reward.metric or 0.0) < 1
-        ]
-        reasons = [f"{len(unpaid)} of {len(self.gold)} gold paths do not get full credit"] if unpaid else []
+        rewards = [played.reward for played in self.gold]
+        unpaid = sum(reward.total is not None and (reward.metric or 0.0) < 1 for reward in rewards)
+        reasons = [f"{unpaid} of {len(self.gold)} gold paths do not get full credit"] if unpaid else []
         yield self._outcome("gold path", "gold path", self.gold, reasons)
         yield from self._changed_paths()
 
@@ -205,8 +202,8 @@ class _Stage:
             indices = [index for index, paths in enumerate(variants) if name in paths]
             agents = {index: from_list(variants[index][name].turns) for index in indices}
             played = self._play(agents.__getitem__, indices)
-            gold, wrong = (self.mean([episodes[index] for index in indices]) for episodes in (self.gold, self.wrong))
-            reward = self.mean(played)
+            gold, wrong = self._compared(indices)
+            reward = _mean(played)
             metrics[name] = reward.metric or 0.0
             reasons = list(beats(reward, gold, wrong))
             if metrics[name] >= (gold.metric or 0.0) > metrics.get(first.near, math.inf):
@@ -216,31 +213,30 @@ class _Stage:
             if name.startswith("without") and not reasons and is_same:
                 self.notes.append(f"the reward is the same {name} of the gold path")
 
-    def mean(self, played: Sequence[_Played]) -> HackReward:
-        """The mean reward of episodes."""
-        return HackReward.mean([episode.reward for episode in played])
+    def _compared(self, indices: Sequence[int]) -> tuple[HackReward, HackReward]:
+        """The mean rewards of gold paths and of wrong answers on these examples."""
+        return _mean([self.gold[index] for index in indices if self.gold]), _mean([self.wrong[i] for i in indices])
 
     def _play(self, agent: Callable[[int], Agent], indices: Sequence[int]) -> list[_Played]:
-        examples = [self.examples[index] for index in indices]
-        completions = [
-            play(self.environment, self.process, example, agent(index))
-            for index, example in zip(indices, examples, strict=True)
+        examples = {index: self.examples[index] for index in indices}
+        pairs = [
+            (example, play(self.environment, self.process, example, agent(index)))
+            for index, example in examples.items()
         ]
-        scores = scored(self.task.verifier, zip(examples, completions, strict=True))
+        scores = scored(self.task.verifier, pairs)
         return [
-            _Played(example, completion, HackReward.of(score, self.task.metric))
-            for example, completion, score in zip(examples, completions, scores, strict=True)
+            _Played(*pair, HackReward.of(score, self.task.metric)) for pair, score in zip(pairs, scores, strict=True)
         ]
 
     def _outcome(self, name: str, family: str, played: Sequence[_Played], reasons: Sequence[str]) -> Outcome:
-        gold, wrong = self.mean(self.gold), self.mean(self.wrong)
+        gold, wrong = _mean(self.gold), _mean(self.wrong)
         unscored = [episode for episode in played if episode.reward.total is None]
         best = max(unscored or played, key=lambda episode: episode.reward.total or 0.0)
         failed = best.completion.environment if unscored else None
         hack = Hack(name, family, knows="gold" if family == "gold path" else "prompt", rule="episode")
         return Outcome.of(
             *(hack, [episode.reward for episode in played], gold, wrong),
-            gain=gain(self.mean(played), gold, wrong),
+            gain=gain(_mean(played), gold, wrong),
             paid=sum((episode.reward.metric or 0.0) >= 1 for episode in played),
             right=0,
             reasons=tuple(reasons),
@@ -254,6 +250,11 @@ class _Stage:
         with suppress(EnvironmentFailedError, LateError):
             return self.process.opened()
         return []
+
+
+def _mean(played: Sequence[_Played]) -> HackReward:
+    """The mean reward of episodes."""
+    return HackReward.mean([episode.reward for episode in played])
 
 
 def _reasons(reward: HackReward, gold: HackReward, wrong: HackReward, metric: str) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
+from functools import cached_property
 
 from grpo_env.check.perturbations import TOLERANCES, changes, number
 
@@ -53,16 +54,17 @@ class Filling(dict[str, str]):
     def __init__(self, target: Target) -> None:
         super().__init__(CONSTANTS)
         self._target = target
-        self._computed: dict[str, str] | None = None
 
     def __missing__(self, name: str) -> str:
-        if name not in FIELDS and self._computed is None:
-            self._computed = dict(_computed(self._target))
-        value = FIELDS[name](self._target) if name in FIELDS else (self._computed or {}).get(name)
+        value = FIELDS[name](self._target) if name in FIELDS else self._computed.get(name)
         if value is None:
             raise KeyError(name)
         self[name] = value
         return value
+
+    @cached_property
+    def _computed(self) -> dict[str, str]:
+        return dict(_computed(self._target))
 
 
 def _computed(target: Target) -> Iterator[tuple[str, str]]:
@@ -87,13 +89,11 @@ def _computed(target: Target) -> Iterator[tuple[str, str]]:
 def exact(value: Fraction | int) -> str:
     """A number as an exact decimal of up to twelve places, otherwise as a fraction."""
     value = Fraction(value)
-    if value.denominator == 1:
-        return str(value)
     scaled = value * 10**12
     if scaled.denominator != 1:
-        return f"{value.numerator}/{value.denominator}"
+        return str(value)
     whole, decimals = divmod(abs(scaled.numerator), 10**12)
-    return f"{'-' if value < 0 else ''}{whole}.{decimals:012}".rstrip("0")
+    return f"{'-' if value < 0 else ''}{whole}.{decimals:012}".rstrip("0").rstrip(".")
 
 
 def _last_number(target: Target) -> str | None:
