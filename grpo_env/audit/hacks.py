@@ -10,6 +10,7 @@ import runpy
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from grpo_env.check.perturbations import CHANGES
 from grpo_env.errors import UsageError
 
 from .hack import Build, Hack, Knows, Rule
@@ -38,11 +39,9 @@ SOURCES: Mapping[str, str] = {
 """The kinds of rewards that pay hacks, and who has them."""
 
 
-NEAR = (
-    "another year|day and month swapped|another day|a digit changed|parts swapped|letters reordered|"
-    "leading zeros removed|the case changed|another unit|another letter|the opposite|a value changed|a key dropped|"
-    "the order reversed|a word changed"
-)
+_NUMBERS = ("a number changed", "the sign changed")  # which hacks of their own make
+_NAMES = {name for changes in CHANGES.values() for name, _ in changes}.difference(_NUMBERS)
+NEAR = sorted(name.replace(" ", "_") for name in _NAMES)
 """The changes of a gold answer that ``check`` makes as well."""
 
 # fmt: off
@@ -152,7 +151,7 @@ TABLE = (
     Hack("wrong_exponent", "near numbers", "⟨${nonzero}e1⟩", "first", rule="near"),
     Hack("inside_a_longer_number", "near numbers", "⟨1${digits}7⟩", "contains"),
 
-    *(Hack(name, "near misses", f"⟨${name}⟩", "near", rule="near") for name in NEAR.replace(" ", "_").split("|")),
+    *(Hack(name, "near misses", f"⟨${name}⟩", "near", rule="near") for name in NEAR),
 
     Hack("out_of", "units and words", "⟨$nonzero out of ${nonzero}3⟩", "first"),
     Hack("twice", "units and words", "⟨twice $nonzero⟩", "last"),

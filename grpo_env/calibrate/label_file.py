@@ -51,10 +51,10 @@ def _key(row: LabelRow) -> tuple[Any, ...]:
 
 
 def _label(value: Any, where: str) -> bool | str | None:
-    if value is None or value == UNSURE:
-        return value
-    if value in (True, False):
-        return bool(value)
+    if value is None or value in (True, False):
+        return None if value is None else bool(value)
+    if value == UNSURE:
+        return UNSURE
     raise UsageError(f'{where}: "label" must be true (the answer is correct), false, "?" (cannot tell) or null')
 
 

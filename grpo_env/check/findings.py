@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 
@@ -34,14 +35,10 @@ def by_cause(findings: Iterable[Finding]) -> list[list[Finding]]:
     return list(groups.values())
 
 
-def error(check: str, where: str, what: str, fix: str, cause: str = "") -> Finding:
-    """A finding that fails the check."""
-    return Finding("error", check, where, what, fix, cause)
-
-
-def warning(check: str, where: str, what: str, fix: str, cause: str = "") -> Finding:
-    """A finding that does not fail the check."""
-    return Finding("warning", check, where, what, fix, cause)
+error = partial(Finding, "error")
+"""A finding that fails the check."""
+warning = partial(Finding, "warning")
+"""A finding that does not fail the check."""
 
 
 def short(text: str, length: int = 400) -> str:
