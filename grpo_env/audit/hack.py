@@ -85,33 +85,34 @@ class Hack:
             text = self.build(target)
             return target.template.completion(text) if isinstance(text, str) else text
         try:
-            before, _, rest = self._filled(fields)
+            before, answer, after = (Template(piece).substitute(fields) for piece in self._pieces)
         except KeyError:
             return None
-        if "⟨" not in self.template:
-            return target.template.completion(before, self.finish)
-        answer, _, after = rest.partition("⟩")
-        text = target.template.text(before or NEUTRAL_REASONING, answer) + after
-        return target.template.completion(text, self.finish)
+        if "⟨" in self.template:
+            before = target.template.text(before or NEUTRAL_REASONING, answer)
+        return target.template.completion(before + after, self.finish)
 
     def answer(self, fields: Mapping[str, str]) -> str | None:
         """What it answers; ``None`` where a field has no value."""
         try:
-            return self._filled(fields)[2].removesuffix("⟩")
+            return Template(self._pieces[1]).substitute(fields)
         except KeyError:
             return None
 
     def on(self, other: Hack) -> Hack:
         """Both in one text: this answer, with what either has around it."""
-        (before, _, rest), (others_before, _, others_rest) = (one.template.partition("⟨") for one in (self, other))
-        answer, _, after = rest.partition("⟩")
+        (before, answer, after), (others_before, _, others_after) = self._pieces, other._pieces
         return replace(
             self,
             name=f"{self.name}+{other.name}",
             family="two in one",
-            template=f"{before}{others_before}⟨{answer}⟩{after}{others_rest.partition('⟩')[2]}",
+            template=f"{before}{others_before}⟨{answer}⟩{after}{others_after}",
             knows="gold" if "gold" in (self.knows, other.knows) else "prompt",
         )
 
-    def _filled(self, fields: Mapping[str, str]) -> tuple[str, str, str]:
-        return Template(self.template).substitute(fields).partition("⟨")
+    @property
+    def _pieces(self) -> tuple[str, str, str]:
+        """The template in front of the answer, of the answer, and behind it."""
+        before, _, rest = self.template.partition("⟨")
+        answer, _, after = rest.partition("⟩")
+        return before, answer, after

@@ -246,6 +246,13 @@ def audit_golds(folder, golds, families=("near misses",), **options):
     return audit(load_task(folder / "survey.yaml"), families=families, rescore=False)
 
 
+def test_gold_answers_in_angle_brackets_stay_whole(tmp_path):
+    """Which mark the answer in the templates of hacks, too."""
+    report = audit_golds(tmp_path, ["⟨1, 2⟩", "⟨3, 4⟩", "⟨5, 6⟩"], ["hedges"], kind="text")
+    (outcome,) = [outcome for outcome in report.outcomes if outcome.hack == "could_be"]
+    assert "It could be ⟨1, 2⟩, but it could also be ⟨3, 4⟩." in outcome.text
+
+
 def test_near_misses_of_dates_and_codes_are_tried_and_get_no_credit(tmp_path):
     elsewhere = ("another_day", "another_letter", "another_unit", "the_opposite", "the_case_changed")
     report = audit_golds(tmp_path, GOLDS)
