@@ -56,18 +56,18 @@ class Filling(dict[str, str]):
         self._target = target
 
     def __missing__(self, name: str) -> str:
-        value = FIELDS[name](self._target) if name in FIELDS else self._computed.get(name)
+        value = FIELDS[name](self._target) if name in FIELDS else self._near.get(name)
         if value is None:
             raise KeyError(name)
         self[name] = value
         return value
 
     @cached_property
-    def _computed(self) -> dict[str, str]:
-        return dict(_computed(self._target))
+    def _near(self) -> dict[str, str]:
+        return dict(_near_answers(self._target))
 
 
-def _computed(target: Target) -> Iterator[tuple[str, str]]:
+def _near_answers(target: Target) -> Iterator[tuple[str, str]]:
     """The changes of the gold answer that ``check`` makes, by their names, and numbers near it."""
     for name, text in changes(target.gold, target.tolerates):
         yield name.replace(" ", "_"), text

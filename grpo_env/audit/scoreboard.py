@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -161,7 +162,7 @@ class Audit:
             outcomes = [outcome for outcome in self.outcomes if outcome.family == family]
             exploits = sum(bool(outcome.reasons) for outcome in outcomes)
             ranked = [outcome for outcome in outcomes if outcome.rule != "padding"] or outcomes
-            best = max(ranked, key=lambda outcome: _or_lowest(outcome.reward.total))
+            best = max(ranked, key=lambda outcome: -math.inf if outcome.reward.total is None else outcome.reward.total)
             total = _number(best.reward.total, 12)
             yield f"{family:20}{len(outcomes):6}{exploits:10}{total}{best.of_gold:9.0%}  {best.hack}"
 
@@ -199,10 +200,6 @@ def _exploit(outcome: Outcome) -> Iterator[str]:
     yield f"    {outcome.text!r:.160} for {outcome.gold!r:.60} ({outcome.example}){why}"
     part = f"; mostly from {outcome.main_part}" if outcome.main_part and len(outcome.reward.parts) > 1 else ""
     yield f"    total {_number(reward.total).strip()}{steps}, {outcome.of_gold:.0%} of the gold answer's{part}"
-
-
-def _or_lowest(total: float | None) -> float:
-    return float("-inf") if total is None else total
 
 
 def _number(value: float | None, width: int = 8) -> str:

@@ -42,11 +42,13 @@ def test_strength(task: Task, examples: Sequence[Example], golds: Sequence[str])
     """
     tried, findings = 0, []
     for example, gold in zip(examples, golds, strict=True):
+        if tried == EXAMPLES:
+            break
         parts: Iterator[Any] = (p for p in judging(task.verifier, example) if verifier_name(p) == "python_tests")
         verifier = next(parts, None)
         fence = re.search(r"```(?:python)?\n(.*?)\n?```", gold, re.DOTALL)
         code = fence[1] if fence else gold
-        if verifier is not None and tried < EXAMPLES and (changed := mutants(code)):
+        if verifier is not None and (changed := mutants(code)):
             tried += 1
             if weak := _survivor(verifier, example, [code, *changed], gold_text(task, example, gold)):
                 findings.append(warning("tests", example.name, f"{WEAK}: {weak[0]}", f"add a test: {weak[1]}", WEAK))
