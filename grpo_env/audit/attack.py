@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from grpo_env.check.perturbations import TOLERANCES, differs, may_be_one_quantity
+from grpo_env.check.perturbations import TOLERANCES, is_another
 from grpo_env.core import Completion, Example
 from grpo_env.errors import UsageError, nearest
 from grpo_env.taskfile.schema import Split
@@ -161,7 +161,7 @@ class Attack:
         for index, target in enumerate(self._targets[: hack.max_examples]):
             completion = hack.made(target, self._fields[index])
             guessed = hack.answer(self._fields[index]) if hack.rule == "guess" else None
-            if guessed is not None and not _plainly_wrong(guessed, target.gold):
+            if guessed is not None and not is_another(guessed, target.gold):
                 right += 1
             elif completion is not None:
                 indices.append(index)
@@ -252,10 +252,6 @@ def _pairs(attempts: Sequence[_Attempt]) -> list[Hack]:
     part = [hack for hack, won in gains.items() if won > PARTIAL and "⟨" in hack.template]
     best = sorted(part, key=lambda hack: -gains[hack])[:BEAM]
     return [one.on(other) for one in best for other in best if one is not other]
-
-
-def _plainly_wrong(answer: str, gold: str) -> bool:
-    return differs(answer, gold) and not may_be_one_quantity(answer, gold)
 
 
 def _select(only: Collection[str]) -> list[Hack]:

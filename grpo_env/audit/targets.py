@@ -16,8 +16,9 @@ from grpo_env.check.gold_completion import (
     gold_text,
     judging,
     prompt_text,
+    question_text,
 )
-from grpo_env.check.perturbations import differs, may_be_one_quantity, number, tolerances
+from grpo_env.check.perturbations import is_another, number, tolerances
 from grpo_env.core import Completion, Example, Group, Message, Score
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.kinds_of_golds import MATHEMATICS
@@ -92,7 +93,7 @@ def _targets(task: Task, answered: Sequence[tuple[Example, str]]) -> Iterator[Ta
     for target in targets_of(task, answered, Layout.of(task.format)):
         yield replace(
             target,
-            question=target.prompt if isinstance(target.example.prompt, str) else target.example.prompt[-1].content,
+            question=question_text(target.example),
             reasoning=gold_reasoning(task, target.example, target.gold) or NEUTRAL_REASONING,
             gold_completion=gold_text(task, target.example, target.gold),
         )
@@ -129,8 +130,7 @@ def wrong_answers(gold: str, golds: Sequence[str]) -> tuple[str, ...]:
     nearby = [*"ABCD"] if kind == "choice" else []
     nearby += [] if value is None else [str(int(value) + step) for step in (7, 12, 30, 100)]
     candidates = (*(other for other in golds if _kind(other) == kind), *nearby, *WORDS)
-    wrong = [answer for answer in candidates if differs(answer, gold) and not may_be_one_quantity(answer, gold)]
-    return tuple(dict.fromkeys(wrong))[:WRONG_ANSWERS]
+    return tuple(dict.fromkeys(answer for answer in candidates if is_another(answer, gold)))[:WRONG_ANSWERS]
 
 
 @lru_cache(maxsize=4096)

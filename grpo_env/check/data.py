@@ -57,6 +57,12 @@ def _texts(value: Any) -> Iterator[str]:
         yield value
 
 
+def prompt_key(task: Task) -> str:
+    """The key of the task file that writes the question."""
+    keys = ("user", "text", "messages")
+    return f"prompt.{next(key for key in keys if getattr(task.spec.prompt, key) is not None)}"
+
+
 def ids(examples: Mapping[Split, Sequence[Example]]) -> Iterator[Finding]:
     """Duplicate ids, within a split or across splits."""
     first: dict[str, str] = {}

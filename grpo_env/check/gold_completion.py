@@ -193,3 +193,8 @@ def prompt_text(example: Example) -> str:
     if isinstance(example.prompt, str):
         return example.prompt
     return "\n\n".join(message.content for message in example.prompt)
+
+
+def question_text(example: Example) -> str:
+    """The last message of the prompt, or all of a plain one."""
+    return example.prompt if isinstance(example.prompt, str) else example.prompt[-1].content

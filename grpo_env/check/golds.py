@@ -11,7 +11,7 @@ from grpo_env.taskfile.task import Task
 
 from .findings import Finding, error, short, warning
 from .gain import NOT_AN_ANSWER, gain_problem
-from .gold_completion import Layout, accepted_answers, gold_text, judging, metric_scores, scored
+from .gold_completion import Layout, accepted_answers, gold_text, judging, metric_scores, question_text, scored
 from .perturbations import FOR_ALL_KINDS, differs, perturbations, tolerances
 
 BATCH = 256  # examples that are scored at once, for verifiers that work in batches
@@ -136,7 +136,7 @@ class _Check:
         A reward for overlap with the gold answer, and one for words, pay for it; a sentence with one number, which is
         the answer, may be right in a few rows.
         """
-        questions = {index: _question(self.examples[index]) for index in self.compared[:ECHOED]}
+        questions = {index: question_text(self.examples[index]) for index in self.compared[:ECHOED]}
         indices = [index for index, question in questions.items() if differs(question, self.golds[index])]
         if not indices:
             return
@@ -234,11 +234,6 @@ class _Check:
             what = f"a wrong answer ({name}) gets {score.value} [{score.status}]: {example}"
             finding = error("gold", self.examples[index].name, what, "fix the verifier", f"{name} {score.status}")
             self.paid.append((index, finding))
-
-
-def _question(example: Example) -> str:
-    """The last message of the prompt, or all of a plain one."""
-    return example.prompt if isinstance(example.prompt, str) else example.prompt[-1].content
 
 
 def _cause(score: Score) -> str:

@@ -9,7 +9,7 @@ from grpo_env.core import Example
 from grpo_env.taskfile.question_parts import Options, find_options, find_passages, find_unit, passage_template, shown
 from grpo_env.taskfile.task import Task
 
-from .data import named
+from .data import named, prompt_key
 from .findings import Finding, error, warning
 from .gold_completion import prompt_text
 
@@ -27,10 +27,9 @@ def left_out(task: Task, examples: Sequence[Example], golds: Sequence[str]) -> I
     rows = [example.info for example in examples]
     used = named(list(rows[0]), task.spec.model_dump(include={"dataset", "prompt", "verifiers"}))
     prompts = [prompt_text(example) for example in examples]
-    key = next(key for key in ("user", "text", "messages") if getattr(task.spec.prompt, key) is not None)
     options = find_options(rows, golds, used)
     if options is not None:
-        yield from _options_left_out(options, examples, prompts, f"prompt.{key}")
+        yield from _options_left_out(options, examples, prompts, prompt_key(task))
     taken = [*used, *(options.columns if options else ())]
     for name in find_passages(rows, taken):
         hidden = [
@@ -40,7 +39,7 @@ def left_out(task: Task, examples: Sequence[Example], golds: Sequence[str]) -> I
         if 2 * sum(hidden) >= len(hidden):
             what = f"column {name!r} is not in the prompt of {sum(hidden):,} of {len(hidden):,} rows"
             fix = f"if the questions need it, write before them: {json.dumps(passage_template(name, rows))}"
-            yield warning("templates", f"prompt.{key}", what, fix)
+            yield warning("templates", prompt_key(task), what, fix)
     unit = find_unit(rows, taken)
     if unit and not all(shown(row.get(unit), prompt) for row, prompt in zip(rows, prompts, strict=True)):
         what = f"column {unit!r} is neither in the prompt nor in the gold answer, such as {_example(unit, examples)}"

@@ -77,13 +77,17 @@ def another(golds: Sequence[str], index: int, tolerates: Set[str] = frozenset())
     """
     is_tolerant = not tolerates.isdisjoint(TOLERANCES)
     own, order = golds[index], (golds[(index + step) % len(golds)] for step in range(1, len(golds)))
-    different = (gold for gold in order if differs(gold, own) and not may_be_one_quantity(gold, own))
-    others = list(islice(different, MAX_CANDIDATES))
+    others = list(islice((gold for gold in order if is_another(gold, own)), MAX_CANDIDATES))
     plainly = (gold for gold in others if _plainly_differs(gold, own, is_tolerant))
     return next(plainly, None if is_tolerant or not others else others[0])
 
 
-def may_be_one_quantity(a: str, b: str) -> bool:
+def is_another(a: str, b: str) -> bool:
+    """Whether two answers are likely to differ, and cannot be one quantity either."""
+    return differs(a, b) and not _may_be_one_quantity(a, b)
+
+
+def _may_be_one_quantity(a: str, b: str) -> bool:
     """Whether two texts may be one quantity: 12 is accepted for 12 km, and so are 12,000 m."""
     found = [_QUANTITY.fullmatch(text.strip()) for text in (a, b)]
     if found[0] is None or found[1] is None:

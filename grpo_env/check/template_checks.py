@@ -9,7 +9,7 @@ from grpo_env.core import Example
 from grpo_env.taskfile.row_rules import is_template
 from grpo_env.taskfile.task import Task
 
-from .data import named
+from .data import named, prompt_key
 from .findings import Finding, error, warning
 from .gold_completion import prompt_text
 
@@ -25,9 +25,8 @@ def constant_prompt(task: Task, examples: Sequence[Example]) -> Iterator[Finding
     if task.spec.environment is not None or len({example.answer for example in examples}) == 1:
         return
     if len({prompt_text(example) for example in examples}) == 1:
-        key = next(key for key in ("user", "text", "messages") if getattr(task.spec.prompt, key) is not None)
         what = f"all {len(examples):,} rows have the same prompt, but not the same gold answer"
-        yield error("templates", f"prompt.{key}", what, "name a column in double braces, such as {{ question }}")
+        yield error("templates", prompt_key(task), what, "name a column in double braces, such as {{ question }}")
 
 
 def constant_answer(task: Task) -> Iterator[Finding]:
