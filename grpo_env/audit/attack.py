@@ -178,7 +178,8 @@ class Attack:
             amount >= needed - 1e-9 or pays_anything(hack, *of_one)
             for amount, of_one in zip(gains, zip(rewards, attempt.gold, attempt.wrong, strict=True), strict=True)
         ]
-        best = max(range(len(pairs)), key=lambda index: (gains[index], rewards[index].total or 0.0), default=None)
+        extreme = min if hack.rule == "right" else max  # a refused text shows what is wrong with a right one
+        best = extreme(range(len(pairs)), key=lambda index: (gains[index], rewards[index].total or 0.0), default=None)
         shown = pairs[best] if best is not None else None
         return Outcome.of(
             *(hack, rewards, gold, wrong),

@@ -34,7 +34,8 @@ class Outcome:
 
     ``gain`` is the fraction of what being correct adds, ``of_gold`` that of the gold answer's total. ``paid`` counts
     the examples on which it wins much of that, ``right`` others, on which a guess was right. ``reasons`` says why it is
-    an exploit; ``example``, ``gold``, ``text`` and ``explanation`` are of the example with the highest reward.
+    an exploit; ``example``, ``gold``, ``text`` and ``explanation`` are of the example with the highest reward, or the
+    lowest for a hack that is right.
     """
 
     hack: str
@@ -177,7 +178,8 @@ class Audit:
             yield self._failed(outcome)
         for outcome in self.outcomes:
             if outcome.remark:
-                yield f"{outcome.remark}, e.g. {outcome.text!r:.100}" if outcome.text else outcome.remark
+                is_shown = outcome.text and not outcome.right  # the texts of right guesses are not kept
+                yield f"{outcome.remark}, e.g. {outcome.text!r:.100}" if is_shown else outcome.remark
         yield from (f"NOTE {note}" for note in self.notes)
 
     def _failed(self, outcome: Outcome) -> str:

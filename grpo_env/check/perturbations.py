@@ -45,7 +45,15 @@ _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 _PARTS = re.compile(r"([A-Za-z0-9]+)([^A-Za-z0-9\s]+)([A-Za-z0-9]+)|(\d+)(\s?x\s?|\s)(\d+)")
 _TOKEN = r"([A-Z][a-z]*(?![a-z])|[a-z]+(?![a-z])|\d+(?!\d))"
 _TOKENS = re.compile(rf"{_TOKEN}{_TOKEN}")
-_MASSES = ("kg", "g", "mg", "ug", "t", "lb", "lbs", "oz", "ton", "tons", "tonne", "tonnes", "gram", "grams", "kgs")
+_DIMENSIONS = tuple(
+    frozenset(units.split())
+    for units in (
+        "kg g mg ug t lb lbs oz ton tons tonne tonnes gram grams kgs",
+        "km m dm cm mm mi ft in yd kms cms meter meters miles feet",
+        "ms s min h sec mins hours minutes seconds days day",
+        "ml l cl dl gal liters liter",
+    )
+)
 _MONTH = re.compile("jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec", re.IGNORECASE)
 
 
@@ -94,7 +102,8 @@ def _may_be_one_quantity(a: str, b: str) -> bool:
         return False
     units = [f"{match[1]} {match[3]}".casefold().strip() for match in found if match]
     if all(units) and units[0] != units[1]:
-        return True
+        dimensions = [next((known for known in _DIMENSIONS if unit in known), None) for unit in units]
+        return None in dimensions or dimensions[0] is dimensions[1]
     return number(found[0][2]) == number(found[1][2])
 
 
@@ -214,7 +223,7 @@ def _unit_changed(gold: str) -> str | None:
     match = _UNIT.search(gold)
     if match is None or match[2] not in MEASURES:
         return None
-    return f"{gold[: match.start()]}{match[1]}{'km' if match[2] in _MASSES else 'kg'}"
+    return f"{gold[: match.start()]}{match[1]}{'km' if match[2] in _DIMENSIONS[0] else 'kg'}"
 
 
 def _case_changed(gold: str) -> str | None:
