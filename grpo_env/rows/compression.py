@@ -1,4 +1,4 @@
-"""Opens a file, standard input or a part of a zip, decompresses it, turns UTF-16 into UTF-8, and peeks at its start."""
+"""Opens a file, standard input or a part of a zip, decompresses it, and turns UTF-16 into UTF-8."""
 
 from __future__ import annotations
 
@@ -9,80 +9,75 @@ import shutil
 import sys
 import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from copy import copy
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any, BinaryIO, Literal, NamedTuple
+from typing import IO, Any, Literal, cast
 from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
 from grpo_env.errors import UsageError, no_such_file
 
 COMPRESSED = (".gz", ".zst")
 STDIN: Literal["-"] = "-"
-HEAD = 1 << 16  # bytes by which the kind of file is detected
+HEAD = 1 << 16  # bytes by which the kind of file is detected, at most
 BLOCK = 1 << 18
 DECOMPRESS_STEP = 1 << 12
 ZSTANDARD = 93  # in a zip, which Python reads from 3.14 on; what Inspect writes
-SAMPLE = 1 << 24  # decompressed bytes from which the size of a compressed file is estimated
 
 
 class DamagedError(Exception):
-    """The compressed data ends early or is corrupt. Everything before it has been read."""
-
-
-class Source(NamedTuple):
-    """The first bytes, the stream from its beginning, and the file itself if these are its bytes and it is seekable."""
-
-    head: bytes
-    stream: io.BufferedReader
-    file: BinaryIO | None = None
+    """The data ends early or is corrupt. Everything before it has been read."""
 
 
 @contextmanager
-def open_source(path: Path | Literal["-"]) -> Iterator[Source]:
+def open_source(path: Path | Literal["-"]) -> Iterator[io.BufferedReader]:
     """A file, or standard input (``-``), decompressed, and as UTF-8 if it is UTF-16, which Excel calls Unicode text.
 
-    gzip, Zstandard and UTF-16 are detected by their first bytes, not by name. Raises ``UsageError`` for a file that
-    cannot be opened; reading raises ``DamagedError``.
+    gzip, Zstandard and UTF-16 are detected by their first bytes, not by name. The stream is seekable if it is the file
+    itself. Raises ``UsageError`` for a file that cannot be opened; opening and reading raise ``DamagedError``.
     """
     if is_stdin(path):
-        yield _in_utf8(_decompressed(sys.stdin.buffer))
+        yield _decoded(cast(io.BufferedReader, sys.stdin.buffer))
         return
     with ExitStack() as stack:
         try:
-            source = _in_utf8(_decompressed(stack.enter_context(Path(path).open("rb"))))
+            stream = _decoded(stack.enter_context(io.BufferedReader(io.FileIO(path), BLOCK)))
         except IsADirectoryError as error:
             raise UsageError(f"{path}: {folder_problem(Path(path))}") from error
         except FileNotFoundError as error:
             raise no_such_file(Path(path)) from error
         except OSError as error:
             raise UsageError(f"{path}: cannot be read ({error.strerror or error})") from error
-        yield source
+        yield stream
+
+
+def head(stream: io.BufferedReader) -> bytes:
+    """The first bytes of a stream of which nothing was read yet; they stay in it. Raises ``DamagedError``."""
+    return stream.peek(HEAD)[:HEAD]
 
 
 @contextmanager
-def seekable(name: str, source: Source) -> Iterator[IO[bytes]]:
-    """The file of a source, or a temporary copy of its bytes. Raises ``UsageError`` if they are damaged."""
-    with nullcontext(source.file) if source.file else TemporaryFile() as file:
-        if source.file is None:
-            try:
-                shutil.copyfileobj(source.stream, file, BLOCK)
-            except DamagedError as error:
-                raise UsageError(f"{name}: {error}") from error
-            file.seek(0)
+def seekable(stream: io.BufferedReader) -> Iterator[IO[bytes]]:
+    """The stream, or a temporary copy of its bytes if it is not seekable. Raises ``DamagedError``."""
+    if stream.seekable():
+        yield stream
+        return
+    with TemporaryFile() as file:
+        shutil.copyfileobj(stream, file, BLOCK)
+        file.seek(0)
         yield file
 
 
-def open_member(name: str, archive: ZipFile, member: str) -> Source:
+def open_member(name: str, archive: ZipFile, member: str) -> io.BufferedReader:
     """A file in the zip file ``name``. Raises ``UsageError`` if it is encrypted or of an unknown compression."""
     info = copy(archive.getinfo(member))
     is_zstandard = info.compress_type == ZSTANDARD
     if is_zstandard:  # taken as it is
         info.compress_type, info.file_size, info.CRC = ZIP_STORED, info.compress_size, None  # type: ignore[assignment]
     try:
-        stored = _Decoder(archive.open(info))
-        return _in_utf8(_decompressed(_decompressed(stored).stream if is_zstandard else stored))
+        stored = _buffered(archive.open(info))
+        return _decoded(_decompressed(stored) if is_zstandard else stored)
     except (RuntimeError, BadZipFile) as error:
         raise UsageError(f"{name}, {member}: cannot be read ({error})") from error
 
@@ -94,100 +89,40 @@ def folder_problem(folder: Path) -> str:
     return "is a folder, not a file" + (f"; give a file in it, such as {newest}" if newest else "")
 
 
-def content_size(path: Path) -> int:
-    """The decompressed size of a file in bytes; for a large compressed file an estimate from its beginning."""
-    file_size = path.stat().st_size
-    with path.open("rb") as file:
-        source = _decompressed(file)
-        if source.file is not None or not file_size:
-            return file_size
-        try:
-            read = len(source.stream.read(SAMPLE))
-        except DamagedError:
-            return file_size
-        return round(read * file_size / file.tell())
-
-
 def is_stdin(path: Path | Literal["-"]) -> bool:
     """Whether a path means standard input."""
     return str(path) == STDIN
 
 
-def _decompressed(source: Any) -> Source:
-    head, stream, _ = _peeked(source)
-    if head.startswith(b"\x1f\x8b"):
-        return _peeked(_Decoder(gzip.GzipFile(fileobj=stream)))
+def _decoded(stream: io.BufferedReader) -> io.BufferedReader:
+    """The stream decompressed, and as UTF-8; UTF-16 is held in memory.
+
+    What UTF-16 cannot mean becomes bytes that are not UTF-8, so that their row is reported.
+    """
+    stream = _decompressed(stream)
+    if not head(stream).startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return stream
+    try:
+        text = stream.read().decode("utf-16", "surrogatepass")
+    except UnicodeDecodeError as error:
+        raise DamagedError(f"not valid UTF-16 ({error.reason})") from error
+    return io.BufferedReader(io.BytesIO(text.encode("utf-8", "surrogatepass")))
+
+
+def _decompressed(stream: io.BufferedReader) -> io.BufferedReader:
+    start = head(stream)
+    if start.startswith(b"\x1f\x8b"):
+        return _buffered(gzip.GzipFile(fileobj=stream))
     # RFC 8878: a frame, or a skippable one, which parallel compressors write first.
-    if head.startswith(b"\x28\xb5\x2f\xfd") or (head[1:4] == b"\x2a\x4d\x18" and head[0] & 0xF0 == 0x50):
+    if start.startswith(b"\x28\xb5\x2f\xfd") or (start[1:4] == b"\x2a\x4d\x18" and start[0] & 0xF0 == 0x50):
         import pyarrow  # zstandard's reader does not notice a frame that ends early
 
-        return _peeked(_Decoder(pyarrow.CompressedInputStream(stream, "zstd")))
-    return Source(head, stream, source if source.seekable() else None)
+        return _buffered(pyarrow.CompressedInputStream(stream, "zstd"))
+    return stream
 
 
-def _peeked(source: Any) -> Source:
-    """The first bytes of a stream, and the stream with them put back, as a pipe cannot be rewound."""
-    head = b""
-    damage = None
-    try:
-        while len(head) < HEAD and (block := source.read(HEAD - len(head))):
-            head += block
-    except DamagedError as error:
-        damage = error
-    return Source(head, io.BufferedReader(_Joined(head, source, damage), BLOCK))
-
-
-def _in_utf8(source: Source) -> Source:
-    if not source.head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return source
-    return _peeked(io.BufferedReader(_Utf8(source.stream), BLOCK))
-
-
-class _Utf8(io.RawIOBase):
-    """UTF-16 text as UTF-8. What UTF-16 cannot mean becomes bytes that are not UTF-8, so that their row is reported."""
-
-    def __init__(self, source: io.BufferedReader) -> None:
-        self._source = source
-        self._decoder = codecs.getincrementaldecoder("utf-16")("surrogatepass")
-        self._rest = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._rest:
-            block = self._source.read1(BLOCK)
-            try:
-                text = self._decoder.decode(block, final=not block)
-            except UnicodeDecodeError:  # an odd number of bytes
-                text = "\ud800"
-                self._decoder.reset()
-            self._rest = text.encode("utf-8", "surrogatepass")
-            if not block and not self._rest:
-                return 0
-        count = min(len(buffer), len(self._rest))
-        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
-        return count
-
-
-class _Joined(io.RawIOBase):
-    """Bytes that were already read, then the rest of the stream, or the damage that ended it."""
-
-    def __init__(self, head: bytes, rest: Any, damage: DamagedError | None) -> None:
-        self._head, self._rest, self._damage = head, rest, damage
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        if self._head:
-            block = self._head[: len(buffer)]
-            self._head = self._head[len(block) :]
-            buffer[: len(block)] = block
-            return len(block)
-        if self._damage:
-            raise self._damage
-        return int(self._rest.readinto1(buffer))
+def _buffered(source: Any) -> io.BufferedReader:
+    return io.BufferedReader(_Decoder(source), BLOCK)
 
 
 class _Decoder(io.RawIOBase):
@@ -205,5 +140,3 @@ class _Decoder(io.RawIOBase):
             return int(self._readinto(memoryview(buffer)[:DECOMPRESS_STEP]))
         except (EOFError, OSError, zlib.error, BadZipFile) as error:
             raise DamagedError(f"the compressed data ends early or is damaged ({error})") from error
-
-    readinto1 = readinto

@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice, product
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TextIO
 from zipfile import BadZipFile, ZipFile
 
 from grpo_env.errors import UsageError
 
-from .compression import COMPRESSED, DamagedError, Source, is_stdin, open_member, open_source, seekable
+from .compression import COMPRESSED, DamagedError, head, is_stdin, open_member, open_source, seekable
 from .json_list import json_list_elements
 
 KINDS = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
@@ -35,16 +35,12 @@ _BESIDE_SHARDS = re.compile(r"\..*|README.*|LICENSE.*|dataset_infos?\.json", re.
 
 
 class Record(NamedTuple):
-    """One row. ``line`` is its line (JSONL, CSV) or number, from 1; without a ``row``, ``problem`` has the reason.
-
-    ``raw`` is then the text of a row of CSV, or its first megabyte.
-    """
+    """One row. ``line`` is its line (JSONL, CSV) or number, from 1; without a ``row``, ``problem`` has the reason."""
 
     line: int
     row: dict[str, Any] | None
     problem: str = ""
     is_line: bool = True
-    raw: str = ""
     file: str = ""
     """The name of its file in a folder of shards."""
 
@@ -104,21 +100,23 @@ def _is_one_table(names: Iterable[str]) -> bool:
 def read_lines(path: Path | Literal["-"]) -> Iterator[Line | Record]:
     """``read_records``, but with the lines of JSONL unparsed (``parse``). Raises ``UsageError``."""
     name = "standard input" if is_stdin(path) else str(path)
-    with open_source(path) as source:
-        try:
-            yield from _zip(name, source) if source.head.startswith(b"PK\x03\x04") else _file(name, source)
-        except OSError as error:
-            raise UsageError(f"{name}: cannot be read ({error.strerror or error})") from error
+    try:
+        with open_source(path) as stream:
+            yield from _zip(name, stream) if head(stream).startswith(b"PK\x03\x04") else _file(name, stream)
+    except OSError as error:
+        raise UsageError(f"{name}: cannot be read ({error.strerror or error})") from error
+    except DamagedError as error:
+        raise UsageError(f"{name}: {error}") from error
 
 
-def _file(name: str, source: Source) -> Iterator[Line | Record]:
+def _file(name: str, stream: io.BufferedReader) -> Iterator[Line | Record]:
     readers = {".jsonl": _jsonl, ".json": _json, ".csv": _csv, ".tsv": _csv, ".parquet": _parquet}
-    return readers[_kind(name, source.head)](name, source)
+    return readers[_kind(name, head(stream))](name, stream)
 
 
-def _zip(name: str, source: Source) -> Iterator[Record]:
+def _zip(name: str, stream: io.BufferedReader) -> Iterator[Record]:
     """The rows of the only table in a zip file, or of its numbered parts; or the samples of an Inspect log."""
-    with seekable(name, source) as file:
+    with seekable(stream) as file:
         try:
             archive = ZipFile(file)
         except BadZipFile as error:
@@ -181,49 +179,40 @@ def _kind(name: str, head: bytes) -> str:
     raise UsageError(f"{name}: unknown file type; expected one of {', '.join(KINDS)}, optionally .gz, .zst or .zip")
 
 
-def _physical_lines(stream: io.BufferedReader) -> Iterator[tuple[int, bytes, str]]:
-    """Number and bytes of each line, and a problem if it is damaged or too long (then the bytes are its beginning)."""
+def _jsonl(name: str, stream: io.BufferedReader) -> Iterator[Line | Record]:
     number = 0
     try:
         while line := stream.readline(LONGEST + 1):
             number += 1
-            if len(line) <= LONGEST:
-                yield number, line, ""
-                continue
-            rest = line
-            while rest and not rest.endswith(b"\n"):
-                rest = stream.readline(_BLOCK)
-            yield number, line[:_BLOCK], f"the line is longer than {LONGEST / 2**20:g} MiB"
+            if len(line) > LONGEST:
+                yield Record(number, None, f"the line is longer than {LONGEST / 2**20:g} MiB")
+                while line and not line.endswith(b"\n"):
+                    line = stream.readline(_BLOCK)
+            elif not line.isspace():
+                yield Line(number, line)
     except DamagedError as error:
-        yield number + 1, b"", f"{error}; nothing after this line can be read"
+        yield Record(number + 1, None, f"{error}; nothing after this line can be read")
 
 
-def _jsonl(name: str, source: Source) -> Iterator[Line | Record]:
-    for number, line, problem in _physical_lines(source.stream):
-        if problem:
-            yield Record(number, None, problem)
-        elif not line.isspace():
-            yield Line(number, line)
-
-
-def _json(name: str, source: Source) -> Iterator[Line | Record]:
+def _json(name: str, stream: io.BufferedReader) -> Iterator[Line | Record]:
     """The rows of a list, of an object, or of lines, which many files called .json have."""
-    if source.head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"["):
-        yield from _numbered(json_list_elements(io.TextIOWrapper(source.stream, encoding="utf-8-sig"), LONGEST))
+    if head(stream).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"["):
+        with io.TextIOWrapper(stream, encoding="utf-8-sig") as text:
+            yield from _numbered(json_list_elements(text, LONGEST))
         return
-    lines = _jsonl(name, source)
+    lines = _jsonl(name, stream)
     first = list(islice(lines, 2))
     lines = chain(first, lines)
     if len(first) == 2 and parse(first[0]).row is not None:
         yield from lines
         return
-    text = bytearray()
+    whole = bytearray()
     for line in lines:
-        if isinstance(line, Record) or len(text) > LARGEST:
+        if isinstance(line, Record) or len(whole) > LARGEST:
             problem = line.problem if isinstance(line, Record) else f"an object of more than {LARGEST / 2**20:g} MiB"
             raise UsageError(f"{name}: {problem}; take its rows out of it: jq -c '.KEY[]' FILE > rows.jsonl")
-        text += line.data
-    document = parse(Line(1, bytes(text)))
+        whole += line.data
+    document = parse(Line(1, bytes(whole)))
     if document.row is None:
         expected = "expected a list of objects, an object that holds one, or one object per line"
         raise UsageError(f"{name}: not valid JSON rows ({document.problem}); {expected}")
@@ -258,28 +247,28 @@ def _numbered(rows: Iterator[Any]) -> Iterator[Record]:
         yield Record(number + 1, None, f"{reason}; nothing after this row can be read", is_line=False)
 
 
-def _csv(name: str, source: Source) -> Iterator[Record]:
+def _csv(name: str, stream: io.BufferedReader) -> Iterator[Record]:
     csv.field_size_limit(LONGEST)  # for the whole process; the default of 128 KiB is too small
-    broken: dict[int, str] = {}
-    raw = bytearray()  # of the lines of the row that is read
-
-    def decoded() -> Iterator[str]:
-        for number, line, problem in _physical_lines(source.stream):
-            if problem:
-                broken[number] = problem
-            raw.extend(line[: _BLOCK - len(raw)])
-            # Bytes that are not UTF-8 become lone surrogates, by which their row is found below.
-            yield line.decode("utf-8-sig" if number == 1 else "utf-8", "surrogateescape")
-
-    lines = decoded()
-    first = next(lines, "")
-    reader = csv.reader(chain([first], lines), delimiter=_delimiter(first), strict=True)
     header: list[str] = []
+    # Bytes that are not UTF-8 become lone surrogates, by which their row is found.
+    with io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="\n") as lines:
+        for start, row, problem in _csv_rows(lines):
+            if not header:
+                if problem or len(set(row)) < len(row):
+                    raise UsageError(f"{name}, line {start}: {problem or 'two columns have the same name'}")
+                header = row
+            elif problem or (row and len(row) != len(header)):
+                yield Record(start, None, problem or f"expected {len(header)} columns, found {len(row)}")
+            elif row:
+                yield Record(start, dict(zip(header, row, strict=True)))
+
+
+def _csv_rows(lines: TextIO) -> Iterator[tuple[int, list[str], str]]:
+    """The first line of each row, its cells, and what is wrong with it."""
+    first = lines.readline()
+    reader = csv.reader(chain([first], lines), delimiter=_delimiter(first), strict=True)
     while True:
         start = reader.line_num + 1
-        raw.clear()
-        row: list[str] = []
-        problem = ""
         try:
             row = next(reader)
         except StopIteration:
@@ -288,18 +277,12 @@ def _csv(name: str, source: Source) -> Iterator[Record]:
             problem = f"not valid CSV ({error})"
             if (end := reader.line_num) > start:  # not read again from the next line: it may be inside of a text
                 problem += f"; lines {start:,} to {end:,} are one row because of a quote: is it closed, or doubled?"
-        problem = next((broken[line] for line in range(start, reader.line_num + 1) if line in broken), problem)
-        if not problem and any(map(_SURROGATE.search, row)):
-            problem = "not valid UTF-8; save it as UTF-8"
-        if not header:
-            if problem or len(set(row)) < len(row):
-                raise UsageError(f"{name}, line {start}: {problem or 'two columns have the same name'}")
-            header = row
-        elif problem or (row and len(row) != len(header)):
-            text = raw.decode(errors="backslashreplace").rstrip("\r\n")
-            yield Record(start, None, problem or f"expected {len(header)} columns, found {len(row)}", raw=text)
-        elif row:
-            yield Record(start, dict(zip(header, row, strict=True)))
+            yield start, [], problem
+        except DamagedError as error:
+            yield start, [], f"{error}; nothing after this line can be read"
+            return
+        else:
+            yield start, row, "not valid UTF-8; save it as UTF-8" if any(map(_SURROGATE.search, row)) else ""
 
 
 def _delimiter(header: str) -> str:
@@ -308,12 +291,12 @@ def _delimiter(header: str) -> str:
     return max(DELIMITERS, key=names.count)
 
 
-def _parquet(name: str, source: Source) -> Iterator[Record]:
+def _parquet(name: str, stream: io.BufferedReader) -> Iterator[Record]:
     import pyarrow
     import pyarrow.parquet
 
     number = 0
-    with seekable(name, source) as file:  # Parquet is read from its end
+    with seekable(stream) as file:  # Parquet is read from its end
         try:
             # Pre-buffering would hold whole row groups, of any size, in memory.
             table = pyarrow.parquet.ParquetFile(file, buffer_size=_BLOCK, pre_buffer=False)
@@ -321,20 +304,9 @@ def _parquet(name: str, source: Source) -> Iterator[Record]:
             raise UsageError(f"{name}: not a valid Parquet file ({error})") from error
         try:
             for batch in table.iter_batches(batch_size=256):
-                for row in _rows(batch):
+                for row in batch.to_pylist():
                     number += 1
-                    yield Record(number, row, "" if row is not None else "not valid UTF-8", is_line=False)
-        except (pyarrow.ArrowException, OSError) as error:
+                    yield Record(number, row, is_line=False)
+        except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
             problem = f"not valid Parquet ({error}); nothing after this row can be read"
             yield Record(number + 1, None, problem, is_line=False)
-
-
-def _rows(batch: Any) -> Iterator[dict[str, Any] | None]:
-    try:
-        yield from batch.to_pylist()
-    except UnicodeDecodeError:
-        for index in range(len(batch)):
-            try:
-                yield from batch.slice(index, 1).to_pylist()
-            except UnicodeDecodeError:
-                yield None

@@ -28,8 +28,8 @@ class Chunk(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes of its lines; rows that are not lines count 1, as in ``InputFile.size``."""
-        return sum(len(row.data) if isinstance(row, Line) else 1 for row in self.rows)
+        """Bytes of its lines."""
+        return sum(len(row.data) for row in self.rows if isinstance(row, Line))
 
 
 def cut_file(file: int, rows: Iterable[Line | Record], key: Key) -> Iterator[Chunk]:

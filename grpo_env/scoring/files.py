@@ -176,10 +176,9 @@ def _score_rest(
 
 
 def _total_size(inputs: Sequence[InputFile]) -> int | None:
-    """The sum of the sizes of all chunks, if it is known. Bytes and rows cannot be added."""
+    """The sum of the sizes of all chunks, if it is known."""
     sizes = [file.size for file in inputs]
-    same_unit = len({file.has_lines for file in inputs}) == 1
-    return sum(size for size in sizes if size is not None) if same_unit and None not in sizes else None
+    return None if None in sizes else sum(size for size in sizes if size is not None)
 
 
 def _identity(task: Task, inputs: Sequence[InputFile], options: Options, examples: Sequence[Example]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 from grpo_env.core import Example
 from grpo_env.environments.episode import EnvironmentClass
 from grpo_env.errors import UsageError
-from grpo_env.rows.compression import content_size, folder_problem, is_stdin
+from grpo_env.rows.compression import folder_problem, is_stdin, open_source
 from grpo_env.rows.formats.detect import detect_format
 from grpo_env.rows.formats.file_format import FileFormat
 from grpo_env.rows.formats.join import By, no_match_message
@@ -72,14 +72,11 @@ class InputFile:
 
     @cached_property
     def size(self) -> int | None:
-        """The sum of ``Chunk.size`` over the file, if it can be known: bytes of lines, or rows of Parquet."""
-        if self.seekable and self.has_lines:
-            return content_size(self.path)
-        if not self.seekable or self.path.suffix != ".parquet":
+        """The sum of ``Chunk.size`` over the file, if it is known before it is read: bytes of uncompressed lines."""
+        if not (self.seekable and self.has_lines):
             return None
-        import pyarrow.parquet
-
-        return int(pyarrow.parquet.read_metadata(self.path).num_rows)
+        with open_source(self.path) as stream:
+            return self.path.stat().st_size if stream.seekable() else None
 
     def rows(self) -> Iterator[Line | Record]:
         """All rows; those of a pipe only once."""

@@ -84,8 +84,6 @@ class Job:
         row: dict[str, Any] | str | None = parse(line).row
         if row is None and isinstance(line, Line):
             row = line.data.decode(errors="backslashreplace").rstrip("\r\n")
-        elif row is None and isinstance(line, Record):
-            row = line.raw or None
         return Reject(self.names[chunk.file], line.line, problem, row)
 
     def _groups(self, chunk: Chunk, rows: Sequence[InputRow]) -> tuple[KeyedGroup, ...]:

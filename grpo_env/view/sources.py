@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from grpo_env.errors import UsageError
 from grpo_env.results.rows import REQUIRED, first_row
-from grpo_env.rows.compression import DamagedError, open_source
+from grpo_env.rows.compression import DamagedError, head, open_source
 from grpo_env.rows.jsonl import dump_record, json_value
 from grpo_env.rows.reader import Line, parse, read_lines
 from grpo_env.scoring.score_row import JSON_COLUMNS
@@ -73,8 +73,8 @@ def _source(number: int, path: Path) -> Source:
 
 
 def _is_parquet(path: Path) -> bool:
-    with open_source(path) as source:
-        return source.head.startswith(b"PAR1")
+    with open_source(path) as stream:
+        return head(stream).startswith(b"PAR1")
 
 
 def write_head(source: Source, target: Path) -> None:
@@ -96,12 +96,12 @@ def prepare(source: Source, target: Path) -> None:
         with target.open("wb") as file:
             file.writelines(_score_lines(source))
         return
-    with open_source(source.path) as opened:
-        if opened.file is not None:
+    with open_source(source.path) as stream:
+        if stream.seekable():
             target.symlink_to(source.path.resolve())
             return
         with target.open("wb") as file, suppress(DamagedError):  # what comes before the damage is shown
-            shutil.copyfileobj(opened.stream, file, 1 << 20)
+            shutil.copyfileobj(stream, file, 1 << 20)
 
 
 def _join(files: Sequence[Path], target: Path) -> None:
