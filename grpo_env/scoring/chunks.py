@@ -17,14 +17,10 @@ Key = Callable[[Line | Record], str | None]
 
 
 class Chunk(NamedTuple):
-    """Neighboring rows of the ``file``-th file, unparsed if they are lines.
-
-    ``continued`` is the key of a group that is too large to be scored, if the chunk begins inside one.
-    """
+    """Neighboring rows of the ``file``-th file, unparsed if they are lines."""
 
     file: int
     rows: tuple[Line | Record, ...]
-    continued: str | None = None
 
     @property
     def size(self) -> int:
@@ -32,40 +28,30 @@ class Chunk(NamedTuple):
         return sum(len(row.data) for row in self.rows if isinstance(row, Line))
 
 
-def cut_file(file: int, rows: Iterable[Line | Record], key: Key) -> Iterator[Chunk]:
+def cut_file(file: int, rows: Iterable[Line | Record], key: Key, most: int | None = None) -> Iterator[Chunk]:
     """Cut the rows of a file. ``key`` tells which neighbors are one group (``RowReader.key``).
 
-    Only rows near the ends of chunks are asked for their key. A group that is too large to be scored is cut all the
-    same, and the chunks that continue it have its key.
+    Chunks have ``most`` rows, by default ``CHUNK_ROWS``, and then the rest of a group. Only rows near the ends of
+    chunks are asked for their key. Raises ``UsageError`` for a group that is too large.
     """
+    most = CHUNK_ROWS if most is None else most
     pending: list[Line | Record] = []
-    size, room = 0, 0
-    last = continued = None  # the key of the chunk's last group, and of the too large one that it begins in
+    size = 0
+    last = None  # the key of the last group of a full chunk
     full = False
     for row in rows:
-        if full:
-            in_last_group = last is not None and _belongs_to(last, row, key)
-            if in_last_group and room:
-                pending.append(row)
-                room -= 1
-                continue
-            yield Chunk(file, tuple(pending), continued)
-            continued = last if in_last_group else None
-            pending, size = [], 0
+        if full and (last is None or not _belongs_to(last, row, key)):
+            yield Chunk(file, tuple(pending))
+            pending, size, full = [], 0, False
         pending.append(row)
         size += len(row.data) if isinstance(row, Line) else 0
-        full = len(pending) >= CHUNK_ROWS or size >= CHUNK_BYTES
-        if full:
-            last = _last_key(pending, key)
-            room = 0 if last == continued else MAX_GROUP
+        if len(pending) > most + MAX_GROUP:
+            problem = f"the group {last!r:.60} has more than {MAX_GROUP:,} completions; is --group the right column?"
+            raise UsageError(f"row {row.line:,}: {problem}")
+        if not full and (len(pending) >= most or size >= CHUNK_BYTES):
+            full, last = True, _last_key(pending, key)
     if pending:
-        yield Chunk(file, tuple(pending), continued)
-
-
-def cut_files(files: Iterable[tuple[Iterable[Line | Record], Key]]) -> Iterator[Chunk]:
-    """The chunks of several files, each given by its rows and its key."""
-    for number, (rows, key) in enumerate(files):
-        yield from cut_file(number, rows, key)
+        yield Chunk(file, tuple(pending))
 
 
 def _belongs_to(group: str, row: Line | Record, key: Key) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from threading import Timer
 from typing import Any
@@ -26,7 +26,7 @@ from grpo_env.taskfile.schema import AnySplit
 from grpo_env.taskfile.task import Task
 from grpo_env.workers.cores import usable_cores
 
-from .chunks import cut_files
+from .chunks import cut_file
 from .columns import Fields
 from .input_file import InputFile, require_rows
 from .isolate_failures import isolate_failures
@@ -157,8 +157,9 @@ def _score_rest(
     console: Console,
 ) -> None:
     """Score what ``output`` does not have yet."""
-    chunks = cut_files(
-        (reader.in_groups(file.rows()), reader.key) for file, reader in zip(inputs, job.readers, strict=True)
+    chunks = chain.from_iterable(
+        cut_file(number, reader.in_groups(inputs[number].rows()), reader.key)
+        for number, reader in enumerate(job.readers)
     )
     size_before = sum(chunk.size for chunk in islice(chunks, output.chunks))
     size = _total_size(inputs) if console.is_terminal else None

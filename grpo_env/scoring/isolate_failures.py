@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from grpo_env.errors import UsageError
-from grpo_env.rows.reader import Line, Record
 from grpo_env.workers.killable_worker import WorkerDiedError
 
-from .chunks import Chunk
+from .chunks import Chunk, cut_file
 from .job import ChunkResult, Job
-from .row_reader import RowReader
 from .summary import ScoreSummary
 
 Attempt = Callable[[Chunk], ChunkResult]  # in a fresh process; raises WorkerDiedError
@@ -22,8 +19,8 @@ def isolate_failures(job: Job, chunk: Chunk, attempt: Attempt) -> ChunkResult:
     In a group of several rows these are the rows that kill it again when scored alone, or else all rows.
     """
     total = ChunkResult(b"", (), ScoreSummary(), chunk.size)
-    for rows in _groups(job.readers[chunk.file], chunk):
-        result = _score_group(job, chunk._replace(rows=tuple(rows)), attempt)
+    for group in cut_file(chunk.file, chunk.rows, job.readers[chunk.file].key, most=1):
+        result = _score_group(job, group, attempt)
         total.summary.merge(result.summary)
         total = total._replace(
             lines=total.lines + result.lines,
@@ -31,25 +28,6 @@ def isolate_failures(job: Job, chunk: Chunk, attempt: Attempt) -> ChunkResult:
             groups=total.groups + result.groups,
         )
     return total
-
-
-def _groups(reader: RowReader, chunk: Chunk) -> list[list[Line | Record]]:
-    """The chunk's rows by group. A row that cannot be scored is by itself, and does not end a group."""
-    groups: list[list[Line | Record]] = []
-    group: list[Line | Record] = []
-    last = None
-    for row in chunk.rows:
-        try:
-            key = reader.key(row)
-        except UsageError:
-            groups.append([row])
-            continue
-        if key is None or key != last:
-            group = []
-            groups.append(group)
-        group.append(row)
-        last = key
-    return groups
 
 
 def _score_group(job: Job, group: Chunk, attempt: Attempt) -> ChunkResult:

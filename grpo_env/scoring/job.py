@@ -65,7 +65,7 @@ class Job:
         rows = [row for row in read if not row.skipped]
         summary.skipped = len(read) - len(rows)
         lines, rejects = [], []
-        for result, advantages in self._with_advantages(score_rows(self.task, rows, chunk.continued)):
+        for result, advantages in self._with_advantages(score_rows(self.task, rows)):
             try:
                 lines += self._lines(chunk, result, advantages)
             except (TypeError, ValueError) as error:  # a user's verifier returned NaN, or something else than a number

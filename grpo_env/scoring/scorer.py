@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
-from itertools import chain, groupby, islice, pairwise
+from itertools import chain, groupby, islice
 from typing import NamedTuple
 
 from grpo_env.core import Group, Score, score_groups
@@ -13,20 +13,21 @@ from grpo_env.rows.reader import Record
 from grpo_env.taskfile.task import Task
 
 from .chunks import Chunk, cut_file
-from .columns import MAX_GROUP, Fields
+from .columns import Fields
 from .parallel import map_on_workers
 from .row_reader import InputRow, RowReader
 
 
 class RowResult(NamedTuple):
-    """The result for one row: a score for each of its completions, or none and the row's ``problem``.
-
-    Neighbors with the same ``group`` are completions of one prompt.
-    """
+    """The result for one row: a score for each of its completions, or none and the row's ``problem``."""
 
     row: InputRow
-    group: str
     scores: tuple[Score, ...] = ()
+
+    @property
+    def group(self) -> str:
+        """Neighbors with the same value are completions of one prompt."""
+        return self.row.key or str(self.row.line)
 
     @property
     def line(self) -> int:
@@ -65,56 +66,36 @@ def score_records(task: Task, fields: Fields, records: Iterable[Record], workers
 
 def score_chunk(reader: RowReader, chunk: Chunk) -> list[RowResult]:
     """Read and score the rows of a chunk."""
-    return score_rows(reader.task, reader.read_all(chunk.rows), chunk.continued)
+    return score_rows(reader.task, reader.read_all(chunk.rows))
 
 
-def score_rows(task: Task, rows: Sequence[InputRow], continued: str | None = None) -> list[RowResult]:
-    """Score rows in order. The first rows with the key ``continued`` belong to a group that is too large."""
+def score_rows(task: Task, rows: Sequence[InputRow]) -> list[RowResult]:
+    """Score rows in order."""
     problems = [row.problem for row in rows]
     groups = []
     for places in _places_of_groups(rows):
         members = [rows[place] for place in places]
-        problem = _problem(members, continued, task.scores_groups)
-        continued = None
-        if problem:
+        if not task.scores_groups:
+            groups += [Group(row.example, row.completions) for row in members]
+        elif len({row.example.answer for row in members}) > 1:
             for place in places:
-                problems[place] = problem
-        elif task.scores_groups:
+                problems[place] = (
+                    f"the group {rows[place].key!r} is scored as a whole, but its rows have different gold answers"
+                )
+        else:
             completions = [completion for row in members for completion in row.completions]
             groups.append(Group(members[0].example, completions))
-        else:
-            groups += [Group(row.example, row.completions) for row in members]
     scores = chain.from_iterable(score_groups(task.verifier, groups))
     results = []
-    for row, problem, group in zip(rows, problems, _names_of_groups(rows), strict=True):
-        count = 0 if problem else len(row.completions)
-        scored = row._replace(problem=problem) if problem else row
-        results.append(RowResult(scored, group, tuple(islice(scores, count))))
+    for row, problem in zip(rows, problems, strict=True):
+        if problem:
+            results.append(RowResult(row._replace(problem=problem)))
+        else:
+            results.append(RowResult(row, tuple(islice(scores, len(row.completions)))))
     return results
-
-
-def _names_of_groups(rows: Sequence[InputRow]) -> list[str]:
-    """The group of each row: its key, or else its line, in other words where a neighbor's key looks like that."""
-    names = [row.key or str(row.line) for row in rows]
-    readable = [place for place, row in enumerate(rows) if not row.problem]
-    for before, after in pairwise(readable):
-        for alone, other in ((before, after), (after, before)):
-            if rows[alone].key is None and str(rows[alone].line) == rows[other].key:
-                names[alone] = f"line {rows[alone].line}"
-    return names
 
 
 def _places_of_groups(rows: Sequence[InputRow]) -> list[list[int]]:
     """Indices of the rows of each group; rows that could not be read are in none, and do not end one."""
     readable = [place for place, row in enumerate(rows) if not row.problem]
     return [list(places) for _, places in groupby(readable, lambda place: rows[place].key or place)]
-
-
-def _problem(members: Sequence[InputRow], continued: str | None, scored_as_group: bool) -> str:
-    """Why the rows of a group cannot be scored; empty if they can."""
-    key = members[0].key
-    if key is not None and (key == continued or len(members) > MAX_GROUP):
-        return f"the group {key!r} has more than {MAX_GROUP:,} completions"
-    if scored_as_group and len({row.example.answer for row in members}) > 1:
-        return f"the group {key!r} is scored as a whole, but its rows have different gold answers"
-    return ""

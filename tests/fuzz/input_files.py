@@ -13,7 +13,7 @@ from typing import Any
 from oracles import FindingError
 
 from grpo_env.errors import UsageError
-from grpo_env.scoring.chunks import cut_files
+from grpo_env.scoring.chunks import cut_file
 from grpo_env.scoring.columns import Fields
 from grpo_env.scoring.input_file import InputFile
 from grpo_env.scoring.job import ChunkResult, Job
@@ -159,7 +159,7 @@ class Reader:
             examples = self.task.examples("eval") if file.file_format.joins else []
             reader = file.reader(examples, True)
             job = Job(self.task, (file.name,), (reader,), advantages=True)
-            return [job(chunk) for chunk in cut_files([(file.rows(), reader.key)])]
+            return [job(chunk) for chunk in cut_file(0, file.rows(), reader.key)]
         finally:
             path.unlink()
 

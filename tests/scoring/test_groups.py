@@ -106,16 +106,14 @@ def test_a_group_scored_as_a_whole_must_have_one_gold_answer(task, tmp_path):
     )
 
 
-def test_a_group_that_is_too_large_is_an_error_of_all_its_rows(task, monkeypatch):
-    rows = [*(row("#### 5", "big") for _ in range(7)), row("#### 5", "small"), row("#### 5", "big")]
-    monkeypatch.setattr("grpo_env.scoring.scorer.MAX_GROUP", 3)
+def test_a_group_that_is_too_large_stops_the_run(task, monkeypatch):
+    rows = [*(row("#### 5", "small") for _ in range(5)), *(row("#### 5", "big") for _ in range(7))]
     monkeypatch.setattr(chunks, "MAX_GROUP", 3)
     monkeypatch.setattr(chunks, "CHUNK_ROWS", 3)
-    reader = RowReader(task)
-    job = Job(task, ("file",), (reader,))
-    done = [job(chunk) for chunk in cut_file(0, lines(rows), reader.key)]
-    assert [[reject.line for reject in result.rejects] for result in done] == [[1, 2, 3, 4, 5, 6], [7]]
-    assert [json.loads(line)["line"] for line in done[1].lines.splitlines()] == [8, 9], "another group is unaffected"
+    made = cut_file(0, lines(rows), RowReader(task).key)
+    assert [line.line for line in next(made).rows] == [1, 2, 3, 4, 5]
+    with pytest.raises(UsageError, match=r"row 12: the group 'big' has more than 3 completions; is --group the right"):
+        next(made)
     (result,) = score_records(task, Fields(), [Record(1, {"answer": "5", "completions": ["5"] * (MAX_GROUP + 1)})])
     assert "4,097 completions; a group may have 4,096" in result.problem
 
@@ -137,7 +135,7 @@ def test_no_chunk_ends_inside_a_group(runs, size):
         patch.setattr(chunks, "CHUNK_ROWS", size)
         chunks_made = list(cut_file(0, rows, key))
     assert sum((chunk.rows for chunk in chunks_made), ()) == rows
-    assert all(chunk.rows and chunk.continued is None for chunk in chunks_made)
+    assert all(chunk.rows for chunk in chunks_made)
     assert all(len(chunk.rows) >= size for chunk in chunks_made[:-1])
     home = {line.line: number for number, chunk in enumerate(chunks_made) for line in chunk.rows}
     sound = [place for place, key in enumerate(keys) if key != "broken"]
@@ -159,16 +157,10 @@ def test_advantages_match_hand_arithmetic(task):
     assert rows[2]["step_advantages"] == pytest.approx([bad], abs=1e-6)
 
 
-def test_a_damaged_row_does_not_divide_a_group_and_a_line_number_does_not_join_one(task):
+def test_a_damaged_row_does_not_divide_a_group(task):
     right, wrong = row("#### 5", "q"), row("#### 6", "q")
     rows, _ = scored(task, [right, wrong, "{damaged", right], advantages=True)
     assert [score["advantage"] for score in rows] == pytest.approx([0.57735, -1.15470, 0.57735], abs=1e-5)
-    rows, _ = scored(task, [row("#### 5", "3"), row("#### 6", "3"), row("#### 5")], advantages=True)
-    assert [score["advantage"] for score in rows[:2]] == pytest.approx([0.70711, -0.70711], abs=1e-5)
-    assert "advantage" not in rows[2]
-    assert [score["group"] for score in rows] == ["3", "3", "line 3"]
-    rows, _ = scored(task, [row("#### 5"), row("#### 6", "1"), row("#### 5", "1"), row("#### 5")])
-    assert [score["group"] for score in rows] == ["line 1", "1", "1", "4"]
 
 
 def test_an_unscored_completion_has_no_advantage(tmp_path):
@@ -248,7 +240,11 @@ def test_only_the_rows_that_kill_the_process_become_rejects(task):
     scores = [json.loads(line) for line in done.lines.splitlines()]
     assert [score["line"] for score in scores] == [1, 4, 5]
     assert votes(scores) == [1.0, 1.0, None]
-    assert [(reject.line, "SIGKILL" in reject.problem) for reject in done.rejects] == [(2, True), (3, False), (6, True)]
+    assert sorted((reject.line, "SIGKILL" in reject.problem) for reject in done.rejects) == [
+        (2, True),
+        (3, False),
+        (6, True),
+    ]
     assert (done.summary.rows, done.summary.bad_rows, done.summary.completions) == (6, 3, 3)
 
 

@@ -289,7 +289,7 @@ def _lines(task: Task, row: InputRow, scores: Sequence[Score], steps: Sequence[S
     pairs = zip(scores, steps, strict=True)
     with_part = tuple(replace(score, parts=(*score.parts, _part(labels))) for score, labels in pairs)
     own = {name: value for name, value in row.example.info.items() if name not in RESERVED}
-    result = RowResult(row, row.key or str(row.line), with_part)
+    result = RowResult(row, with_part)
     for index, labels in enumerate(steps):
         yield dump_record(own | score_row(task, result, index) | _columns(labels))
 

@@ -52,6 +52,6 @@ def score_rows(
         row = InputRow(
             line, example.id, None, example, completions, nothing, nothing, tools=tools, prompt_recorded=True
         )
-        result = RowResult(row, str(line), tuple(scored.score for scored in group))
+        result = RowResult(row, tuple(scored.score for scored in group))
         for index in range(len(group)):
             yield score_row(task, result, index)
