@@ -18,7 +18,7 @@ from grpo_env.errors import UsageError
 from grpo_env.rows.compression import folder_problem, is_stdin, open_source
 from grpo_env.rows.formats.detect import detect_format
 from grpo_env.rows.formats.file_format import FileFormat
-from grpo_env.rows.formats.join import By, no_match_message
+from grpo_env.rows.formats.join import By, UnmatchedError, advice
 from grpo_env.rows.formats.native import NATIVE
 from grpo_env.rows.formats.openai_chat import OPENAI_CHAT
 from grpo_env.rows.reader import Line, Record, parse, read_lines
@@ -99,11 +99,9 @@ class InputFile:
         joins = self.file_format.joins
         index = self._by_line(examples) if joins == "order" else self.file_format.index(examples) if joins else {}
         reader = RowReader(self._task, self._fields, self.file_format, index, prompts, self._tools())
-        rows = self._converted(reader)
-        if joins and not rows and (alone := self._converted(replace(reader, file_format=self._unjoined))):
-            if self._fields.id and joins == "id":
-                alone = [{**row, "id": select(row, self._fields.id, self._task)} for row in alone]
-            raise UsageError(f"{self.name}: {no_match_message(alone, index, joins)}")
+        rows, unmatched = self._converted(reader)
+        if joins and unmatched and not rows:
+            raise UsageError(f"{self.name}: {unmatched[0]}; {advice(joins)}")
         if rows:
             try:
                 check_columns(rows, self._columns(reader))
@@ -146,17 +144,17 @@ class InputFile:
             return EnvironmentClass.of_task(self._task).tools
         return None
 
-    @property
-    def _unjoined(self) -> FileFormat:
-        return replace(self.file_format, joins=None)
-
-    def _converted(self, reader: RowReader) -> list[dict[str, Any]]:
-        """The first rows that can be read."""
-        rows = []
+    def _converted(self, reader: RowReader) -> tuple[list[dict[str, Any]], list[str]]:
+        """The first rows that can be read, and why others have no example."""
+        rows, unmatched = [], []
         for record in self._first:
-            with suppress(UsageError):
+            try:
                 rows.append(reader.converted(record))
-        return [row for row in rows if row is not None]
+            except UnmatchedError as error:
+                unmatched.append(str(error))
+            except UsageError:
+                continue
+        return [row for row in rows if row is not None], unmatched
 
 
 def require_rows(files: Sequence[InputFile]) -> None:

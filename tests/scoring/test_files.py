@@ -201,7 +201,9 @@ def test_rows_are_joined_by_ids_of_both_sides_by_prompt_or_by_order(tmp_path):
         return [(row["id"], row["parts"]["accuracy"]["value"]) for row in read_scores(out)]
 
     expected = [(f"u{n}", float(n < 4)) for n in range(6)]
-    with pytest.raises(UsageError, match=r"are 'req-u0' and 'req-u1'.* look like 'u0' and 'u1'.*--id in the file"):
+    with pytest.raises(
+        UsageError, match=r"has the id 'req-u0'.* look like 'u0' and 'u1'; name the columns .*--id in the f"
+    ):
         scored(batch)
     by_id = Fields(id="{{ custom_id.split('-')[1] }}")
     assert scored(reversed(batch), fields=by_id) == expected[::-1]
@@ -210,11 +212,11 @@ def test_rows_are_joined_by_ids_of_both_sides_by_prompt_or_by_order(tmp_path):
     assert scored(reversed(own), join="prompt") == expected[::-1]
     bare = [{"asked": row["prompt"], "completion": row["completion"]} for row in own]  # not the rendered prompt
     assert scored(reversed(bare), join="prompt", fields=Fields(prompt="asked")) == expected[::-1]
-    with pytest.raises(UsageError, match=r"the prompt of any row \(they have no column 'prompt'\).*--prompt"):
+    with pytest.raises(UsageError, match=r"this row has no column 'prompt'.*--prompt.* log_extra"):
         scored(bare, join="prompt")
     with pytest.raises(UsageError, match="has 5 rows, and the split 6 examples"):
         scored(own[1:], join="order")
-    with pytest.raises(UsageError, match=r"this row has no column 'prompt'|the prompt of any row"):
+    with pytest.raises(UsageError, match="this row has no column 'prompt'"):
         scored([{"completion": "5"}], join="prompt")
 
 
@@ -368,9 +370,9 @@ def test_completions_without_questions_are_joined_with_the_tasks_examples(tmp_pa
     ]
     assert scores[0]["text"] == "<think>\nhm\n</think>\n#### 0"
     assert scores[2]["prompt"] == [{"role": "user", "content": "2+0?"}]
-    with pytest.raises(UsageError, match="no example of the task has the id of any row"):
+    with pytest.raises(UsageError, match=r"no example of the split has the id 'r0'.*dataset.id='{{ column }}'"):
         batch_file.reader([], prompts=True)
-    with pytest.raises(UsageError, match="the first are 200 and 200"):
+    with pytest.raises(UsageError, match="has the id '200'"):
         InputFile(path, task, Fields(id="response.status_code")).reader(known.values(), prompts=True)
 
 

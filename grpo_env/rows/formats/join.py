@@ -20,8 +20,11 @@ Row = Mapping[str, Any]
 
 # What chat templates write around messages: ChatML, Llama, DeepSeek (with wide bars), Gemma and Mistral.
 _MARKS = re.compile(r"<[|\uff5c][^<>]{1,40}[|\uff5c]>|<(?:start|end)_of_turn>|\[/?INST\]|</?s>|<bos>")
-_MAX_SHOWN = 2
 _MAX_PARAGRAPHS = 100
+
+
+class UnmatchedError(UsageError):
+    """No example of the task is that of a row."""
 
 
 def index_by_id(examples: Iterable[Example]) -> dict[str, Example]:
@@ -41,44 +44,41 @@ def index_by_prompt(examples: Iterable[Example]) -> dict[str, Example]:
 
 
 def find(row: Row, index: Mapping[str, Example], by: By) -> Example:
-    """The example of a row. Raises ``UsageError``."""
+    """The example of a row. Raises ``UnmatchedError``."""
     if by == "prompt":
-        keys = _prompt_keys(row.get("prompt"))
-        if not row.get("prompt"):
-            raise UsageError(
+        prompt = row.get("prompt")
+        if not prompt:
+            raise UnmatchedError(
                 "this row has no column 'prompt', by which its example is found; name another with --prompt"
             )
-        what = "the prompt of this row"
+        keys, what = _prompt_keys(prompt), f"the prompt {_shown(prompt)}"
     else:
         key = row.get("id")
         keys, what = iter([key] if isinstance(key, str) else []), f"the id {key!r:.100}"
     example = next((index[key] for key in keys if key in index), None)
     if example is None:
-        raise UsageError(f"no example of the split has {what} (--split chooses the other); {known_keys(index, by)}")
+        raise UnmatchedError(
+            f"no example of the split has {what} (--split chooses the other); {_known_keys(index, by)}"
+        )
     return example
 
 
-def no_match_message(rows: Iterable[Row], index: Mapping[str, Example], by: By) -> str:
-    """What to report if none of the first ``rows`` could be joined."""
+def advice(by: By) -> str:
+    """What to try if none of the first rows of a file could be joined."""
     if by == "prompt":
-        advice = (
-            "name the column of the prompts or bare questions (--prompt), try the other split (--split), log the gold "
-            "answers with the completions (TRL: log_extra('answer', answers)), or join by --join id or --join order"
+        return (
+            "name the column of the prompts or bare questions (--prompt), log the gold answers with the completions "
+            "(TRL: log_extra('answer', answers)), or join by --join id or --join order"
         )
-        prompt = next((row["prompt"] for row in rows if row.get("prompt")), None)
-        first = f"the first is {_shown(prompt)}" if prompt else "they have no column 'prompt'"
-        return f"no example of the task has the prompt of any row ({first}); {known_keys(index, by)}; {advice}"
-    ids = " and ".join(f"{row.get('id')!r:.60}" for row in islice(rows, _MAX_SHOWN))
-    advice = (
-        "name the columns with the same ids (--id in the file, dataset.id='{{ column }}' in the data), try the other "
-        "split (--split), or join by --join prompt or --join order"
+    return (
+        "name the columns with the same ids (--id in the file, dataset.id='{{ column }}' in the data), or join by "
+        "--join prompt or --join order"
     )
-    return f"no example of the task has the id of any row (the first are {ids}); {known_keys(index, by)}; {advice}"
 
 
-def known_keys(index: Mapping[str, Example], by: By) -> str:
+def _known_keys(index: Mapping[str, Example], by: By) -> str:
     """What the keys of the task's examples look like."""
-    examples = list(islice(index.values(), _MAX_SHOWN))
+    examples = list(islice(index.values(), 2))
     if by != "prompt":
         return f"its ids look like {' and '.join(repr(example.id) for example in examples)}"
     if not examples:
