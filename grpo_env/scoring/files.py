@@ -173,7 +173,7 @@ def _score_rest(
             returning.add(result.groups)
             advance(result.size, result.summary.completions)
     problems.end()
-    output.summary.returning_groups += returning.end()
+    output.summary.returning_groups += returning.count
 
 
 def _total_size(inputs: Sequence[InputFile]) -> int | None:

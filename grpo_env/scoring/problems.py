@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 
-from grpo_env.plural import counted
-
 from .input_file import InputFile
 from .job import KeyedGroup, Reject
 
@@ -46,39 +44,35 @@ class Problems:
 class ReturningGroups:
     """Notices groups of ``files`` that go on after rows of another group: only adjacent rows are scored as one.
 
-    It knows what this run has scored, not what an interrupted one had before.
+    It prints the first one, and knows what this run has scored, not what an interrupted one had before.
     """
 
     def __init__(self, files: Sequence[InputFile], console: Console) -> None:
+        self.count = 0
         self._places = {file.name: file.place for file in files}
         self._console = console
         self._lines: dict[tuple[str, str], int] = {}  # of the rows with which groups began
         self._last: tuple[str, str] | None = None
-        self._returned: dict[tuple[str, str], tuple[int, int]] = {}
 
     def add(self, groups: Iterable[KeyedGroup]) -> None:
         """Note groups, in the order of the file."""
         for file, key, line in groups:
             group = (file, key)
             if group != self._last and group in self._lines:
-                self._returned.setdefault(group, (self._lines[group], line))
-            if len(self._lines) >= MAX_KEYS and group not in self._lines:
-                del self._lines[next(iter(self._lines))]
-            self._lines.setdefault(group, line)
+                self.count += 1
+                if self.count == 1:
+                    self._print(file, key, self._lines[group], line)
+            elif len(self._lines) < MAX_KEYS:
+                self._lines.setdefault(group, line)
             self._last = group
 
-    def end(self) -> int:
-        """Print the first of them, and what to do. Returns how many there are."""
-        if self._returned:
-            (file, key), (start, line) = next(iter(self._returned.items()))
-            place, count = self._places[file], len(self._returned)
-            others = f" and {counted(count - 1, 'other group')} too" if count > 1 else ""
-            self._console.print(
-                f"{file}, {place(line)}: the group {key!r:.60}, which began at {place(start)}, goes on "
-                f"after rows of another group{others}: only adjacent rows are one group in advantages, verifiers of "
-                "groups, reports and exports. Sort the rows by group, or name the column with --group",
-                markup=False,
-                style="bold yellow",
-                soft_wrap=True,
-            )
-        return len(self._returned)
+    def _print(self, file: str, key: str, start: int, line: int) -> None:
+        place = self._places[file]
+        self._console.print(
+            f"{file}, {place(line)}: the group {key!r:.60}, which began at {place(start)}, goes on after rows of "
+            "another group: only adjacent rows are one group in advantages, verifiers of groups, reports and exports. "
+            "Sort the rows by group, or name the column with --group",
+            markup=False,
+            style="bold yellow",
+            soft_wrap=True,
+        )

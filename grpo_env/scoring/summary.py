@@ -23,7 +23,7 @@ class ScoreSummary:
     bad_rows: int = 0
     """Rows that could not be scored."""
     returning_groups: int = 0
-    """Groups whose rows are not adjacent, so that they were scored as several."""
+    """How often a group went on after rows of another one, and was scored as two."""
     completions: int = 0
     """Completions that were scored, or found to be unscored."""
     statuses: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
