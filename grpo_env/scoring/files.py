@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -22,6 +22,7 @@ from grpo_env.errors import UsageError
 from grpo_env.plural import counted
 from grpo_env.rows.compression import is_stdin
 from grpo_env.rows.formats.join import By
+from grpo_env.rows.writer import check_new
 from grpo_env.taskfile.schema import AnySplit
 from grpo_env.taskfile.task import Task
 from grpo_env.workers.cores import usable_cores
@@ -32,7 +33,7 @@ from .input_file import InputFile, require_rows
 from .isolate_failures import isolate_failures
 from .job import Job
 from .parallel import map_on_workers
-from .problems import Problems, ReturningGroups
+from .problems import Problems, ReturningGroups, warn
 from .resume import ResumableOutput, StreamOutput, examples_hash
 from .scores_to_parquet import write_parquet
 from .summary import ScoreSummary
@@ -76,10 +77,8 @@ def score_files(
     the files, progress, problems and the summary. Raises ``UsageError``, ``RunError``.
     """
     options = options or Options()
-    if out is not None and out.suffix not in (".jsonl", ".parquet"):
-        raise UsageError(f"{out}: --out must end in .jsonl or .parquet")
-    if out is not None and not out.parent.is_dir():  # before pipes are read
-        raise UsageError(f"{out}: there is no folder {out.parent}; create it first")
+    if out is not None:  # before pipes are read
+        check_new(out, (".jsonl", ".parquet"), overwrite=True)
     inputs = _open_inputs(task, files, options, console)
     for file in inputs:
         console.print(f"{file.name}: {file.file_format.name}", markup=False)
@@ -87,7 +86,10 @@ def score_files(
     readers = tuple(file.reader(examples, options.text) for file in inputs)
     job = Job(task, tuple(file.name for file in inputs), readers, options.text, options.advantages)
     identity = _identity(task, inputs, options, examples) if all(file.seekable for file in inputs) else None
-    with _output(out, identity, files, options) as output:
+    output: ResumableOutput | StreamOutput = StreamOutput()
+    if out is not None:
+        output = ResumableOutput(out, identity, inputs=files, restart=options.restart, overwrite=options.overwrite)
+    with output:
         start, completions_before = time.perf_counter(), output.summary.completions
         with _resume_messages(output, console):
             _score_rest(job, inputs, output, options.workers or usable_cores(), console)
@@ -95,27 +97,17 @@ def score_files(
     seconds = time.perf_counter() - start
     print_summary(output.summary, task, console, seconds=seconds, completions_before=completions_before)
     if out is not None and not output.summary.completions:
-        console.print(f"nothing was scored, so {out} is not written", markup=False, style="yellow", soft_wrap=True)
+        warn(console, f"nothing was scored, so {out} is not written")
     if rejects_file is not None:
-        console.print(
-            f"{rejects_file}: the rows that could not be scored", markup=False, style="yellow", soft_wrap=True
-        )
+        warn(console, f"{rejects_file}: the rows that could not be scored")
     return output.summary
-
-
-def _output(
-    out: Path | None, identity: Mapping[str, Any] | None, inputs: Sequence[Path], options: Options
-) -> StreamOutput | ResumableOutput:
-    if out is None:
-        return StreamOutput()
-    return ResumableOutput(out, identity, inputs=inputs, restart=options.restart, overwrite=options.overwrite)
 
 
 @contextmanager
 def _tells_if_it_waits(file: Path, console: Console) -> Iterator[None]:
     """Prints a line if a pipe gives no rows for ``PATIENCE`` seconds; opening one that nobody writes to never ends."""
     line = f"{'standard input' if is_stdin(file) else file}: a pipe to which nothing was written yet; waiting"
-    timer = Timer(PATIENCE, console.print, [line], {"markup": False, "style": "yellow", "soft_wrap": True})
+    timer = Timer(PATIENCE, warn, [console, line])
     timer.daemon = True
     if not file.is_file():
         timer.start()
@@ -145,7 +137,7 @@ def _resume_messages(output: StreamOutput | ResumableOutput, console: Console) -
         yield
     except BaseException:
         if output.resumable:
-            console.print("finished rows are kept; the same command resumes after them", style="yellow")
+            warn(console, "finished rows are kept; the same command resumes after them")
         raise
 
 
@@ -187,24 +179,16 @@ def _identity(task: Task, inputs: Sequence[InputFile], options: Options, example
     return {
         "grpo_env": __version__,
         "task": task.resolved(),
-        "code": {_name(cls): _code_hash(cls) for cls in task.verifier_classes},
+        "code": {f"{cls.__module__}:{cls.__qualname__}": _code_hash(cls) for cls in task.verifier_classes},
         "options": options.of_rows(),
         "examples": examples_hash(examples),
         "inputs": {file.name: file.identity() for file in inputs},
     }
 
 
-def _name(verifier: type) -> str:
-    return f"{verifier.__module__}:{verifier.__qualname__}"
-
-
 def _code_hash(verifier: type) -> str:
     """A hash of the file that defines a verifier; empty if there is none."""
     try:
-        return _hash(Path(inspect.getfile(verifier)).read_bytes())
+        return hashlib.sha256(Path(inspect.getfile(verifier)).read_bytes()).hexdigest()[:16]
     except (TypeError, OSError):
         return ""
-
-
-def _hash(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()[:16]

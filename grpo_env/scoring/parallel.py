@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
@@ -29,7 +28,7 @@ def map_on_workers(
     and raises ``WorkerDiedError`` in turn. Raises ``RunError`` if a process cannot start (or dies, without ``retry``),
     and what ``work`` raises.
     """
-    workers = _ThreadWorkers(work)
+    workers = _Workers(work, count)
 
     def do(piece: A) -> B:
         try:
@@ -54,31 +53,28 @@ def map_on_workers(
             raise
 
 
-class _ThreadWorkers(Generic[A, B]):
-    """Does pieces in processes, one for each thread that calls it."""
+class _Workers(Generic[A, B]):
+    """Does pieces in ``count`` processes, for as many threads."""
 
-    def __init__(self, work: Callable[[A], B]) -> None:
-        self._work = work
-        self._local = threading.local()
-        self._workers: list[ReplaceableWorker[A, B]] = []
+    def __init__(self, work: Callable[[A], B], count: int) -> None:
+        self._workers = [ReplaceableWorker(work) for _ in range(count)]
+        self._free = list(self._workers)
         self._stopped = False
 
     def __call__(self, piece: A) -> B:
         """Raises ``WorkerDiedError``, ``RunError``, what the work raises, and ``CancelledError`` after ``stop``."""
-        if self._stopped:
-            raise CancelledError
-        worker: ReplaceableWorker[A, B] | None = getattr(self._local, "worker", None)
-        if worker is None:
-            worker = self._local.worker = ReplaceableWorker(self._work)
-            self._workers.append(worker)
-        if self._stopped:  # before the worker was in the list
-            worker.kill()
-        return worker(piece)
+        worker = self._free.pop()
+        try:
+            if self._stopped:
+                raise CancelledError
+            return worker(piece)
+        finally:
+            self._free.append(worker)
 
     def stop(self) -> None:
         """Kill all processes, whatever they are doing, and start no further piece."""
         self._stopped = True
-        for worker in list(self._workers):
+        for worker in self._workers:
             worker.kill()
 
     def close(self) -> None:

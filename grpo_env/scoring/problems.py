@@ -14,6 +14,11 @@ MAX_PRINTED = 10  # different ones
 MAX_KEYS = 1_000_000  # of groups that are remembered, so that memory does not grow with the input
 
 
+def warn(console: Console, line: str) -> None:
+    """Print a line on which something is to be done."""
+    console.print(line, markup=False, style="yellow", soft_wrap=True)
+
+
 class Problems:
     """Prints each problem of the rows of ``files`` with the first row that has it, and at the end how many more do."""
 
@@ -29,16 +34,13 @@ class Problems:
                 self._repeated[reject.problem] += 1
             elif len(self._repeated) < MAX_PRINTED:
                 self._repeated[reject.problem] = 0
-                self._print(f"{reject.file}, {self._places[reject.file](reject.line)}: {reject.problem}")
+                warn(self._console, f"{reject.file}, {self._places[reject.file](reject.line)}: {reject.problem}")
 
     def end(self) -> None:
         """Print how many more rows had the problems that were printed."""
         for problem, more in self._repeated.items():
             if more:
-                self._print(f"{more:,} more {'rows' if more > 1 else 'row'}: {problem}")
-
-    def _print(self, line: str) -> None:
-        self._console.print(line, markup=False, style="yellow", soft_wrap=True)
+                warn(self._console, f"{more:,} more {'rows' if more > 1 else 'row'}: {problem}")
 
 
 class ReturningGroups:
@@ -68,11 +70,9 @@ class ReturningGroups:
 
     def _print(self, file: str, key: str, start: int, line: int) -> None:
         place = self._places[file]
-        self._console.print(
+        warn(
+            self._console,
             f"{file}, {place(line)}: the group {key!r:.60}, which began at {place(start)}, goes on after rows of "
             "another group: only adjacent rows are one group in advantages, verifiers of groups, reports and exports. "
             "Sort the rows by group, or name the column with --group",
-            markup=False,
-            style="bold yellow",
-            soft_wrap=True,
         )

@@ -14,6 +14,7 @@ from grpo_env.plural import counted
 from grpo_env.taskfile.kinds_of_golds import compares_by_kind, odd_golds
 from grpo_env.taskfile.task import Task
 
+from .problems import warn
 from .summary import ScoreSummary
 
 Advance = Callable[[int, int], None]  # by this size (``InputFile.size``) and number of completions
@@ -62,15 +63,12 @@ def print_summary(
     console.print(table)
     for name, why in summary.first_reasons.items():
         if not summary.scored[name]:
-            console.print(
-                f"{name} has no score; the first reason is {why}", markup=False, style="yellow", soft_wrap=True
-            )
+            warn(console, f"{name} has no score; the first reason is {why}")
     if len(summary.zero_reasons) == 1 and summary.zero_reasons.total() == summary.scored[task.metric] > 1:
         (why,) = summary.zero_reasons
-        said = f"{task.metric} is 0 for all {summary.scored[task.metric]:,} completions, for one reason: {why}"
-        console.print(said, markup=False, style="yellow", soft_wrap=True)
+        warn(console, f"{task.metric} is 0 for all {summary.scored[task.metric]:,} completions, for one reason: {why}")
     if summary.nothing_scored:
-        console.print("no completion has a total", style="yellow")
+        warn(console, "no completion has a total")
     completions = summary.completions - completions_before
     rate = completions / seconds if seconds else 0.0
     now = f", {completions:,} of them now" if completions_before else ""
@@ -88,13 +86,13 @@ def print_summary(
         )
     print_skipped(summary, console)
     if summary.bad_rows:
-        console.print(f"{counted(summary.bad_rows, 'row')} could not be scored", style="yellow")
+        warn(console, f"{counted(summary.bad_rows, 'row')} could not be scored")
     if compares_by_kind(task) and (line := odd_golds(summary.kinds, summary.first_of_kind)):
-        console.print(line, markup=False, style="yellow", soft_wrap=True)
+        warn(console, line)
 
 
 def print_skipped(summary: ScoreSummary, console: Console) -> None:
     """Print how many rows ``dataset.bad_gold: skip`` left out, if any."""
     if summary.skipped:
         are = "row without a usable gold answer is" if summary.skipped == 1 else "rows without a usable gold answer are"
-        console.print(f"{summary.skipped:,} {are} skipped (dataset.bad_gold=skip)", style="yellow", soft_wrap=True)
+        warn(console, f"{summary.skipped:,} {are} skipped (dataset.bad_gold=skip)")
