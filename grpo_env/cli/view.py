@@ -70,7 +70,7 @@ def view(
     limit: Annotated[int, typer.Option(min=1, max=5000, help="With --out: maximum number of completions.")] = 200,
     overwrite: Overwrite = False,
 ) -> None:
-    """Read completions in a browser: search, filter, sort and compare them. Pages are for this machine only."""
+    """Read completions in a browser: search, filter and sort them. Pages are for this machine only."""
     require_extra("view")
     if out is not None:
         from grpo_env.view.bundle import bundle

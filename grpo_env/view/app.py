@@ -20,7 +20,6 @@ from grpo_env.serving.local_server import is_loopback
 
 from . import pages
 from .duckdb_index import Store
-from .pairs import PairSelection
 from .run_page import run_page
 from .selection import Selection
 
@@ -48,8 +47,6 @@ def make_app(store: Store, token: str) -> ASGIApp:
             STATIC,
             Route("/{number:int}/", views.rows),
             Route("/{number:int}/run", views.run),
-            Route("/compare/{a:int}/{b:int}/", views.compare),
-            Route("/compare/{a:int}/{b:int}/row/{n:int}", views.pair),
             Route("/{number:int}/row/{n:int}", views.row),
             Route("/{number:int}/group/{g:int}", views.group),
         ],
@@ -92,32 +89,19 @@ class Views:
 
     def run(self, request: Request) -> Response:
         """The curves of a run."""
-        number = self._number(request, "number")
+        number = self._number(request)
         if self._store.sources[number].run is None:
             return _error(HTTPStatus.NOT_FOUND, "this file is no run")
         return self._page("run.html", number, run_page(self._store, self._store.sources[number]))
 
-    def compare(self, request: Request) -> Response:
-        """The changes from one file to another."""
-        a, b = self._number(request, "a"), self._number(request, "b")
-        selection = PairSelection.parse(_single(request.query_params))
-        return self._page("compare.html", a, pages.compare_page(self._store, a, b, selection))
-
-    def pair(self, request: Request) -> Response:
-        """One completion in two files."""
-        a, b = self._number(request, "a"), self._number(request, "b")
-        selection = PairSelection.parse(_single(request.query_params))
-        context = pages.pair_page(self._store, a, b, selection, request.path_params["n"])
-        return self._page("pair.html", a, context)
-
-    def _number(self, request: Request, key: str) -> int:
-        number = int(request.path_params[key])
+    def _number(self, request: Request) -> int:
+        number = int(request.path_params["number"])
         if number >= len(self._store.sources):
             raise UsageError(f"there is no file {number}; {len(self._store.sources)} are open")
         return number
 
     def _source(self, request: Request, without: tuple[str, ...] = ()) -> tuple[int, Selection]:
-        number = self._number(request, "number")
+        number = self._number(request)
         return number, Selection.parse(_single(request.query_params, without), self._store.tables[number].parts)
 
     def _page(self, template: str, number: int, context: dict[str, Any] | None) -> Response:

@@ -22,7 +22,6 @@ from grpo_env.results.rows import prompt_of
 
 from . import marks, queries
 from .duckdb_index import Store
-from .pairs import Pairs, PairSelection
 from .selection import NUMBERS, PAGE, Selection, number_names
 
 MAX_PROMPT = 20_000  # characters shown of a prompt
@@ -157,48 +156,6 @@ def group_page(
         "row": rows[0],
         "gold": next((row["gold"] for row in indexed if row["gold"]), None),
         "meanings": MEANINGS,
-    }
-
-
-def compare_page(store: Store, a: int, b: int, selection: PairSelection) -> dict[str, Any]:
-    """The context of ``compare.html``."""
-    pairs = Pairs.of(store, store.tables[a], store.tables[b])
-    found, rows = pairs.page(selection)
-    return {
-        "a": store.sources[a],
-        "b": store.sources[b],
-        "complete": pairs.a.complete and pairs.b.complete,
-        "summary": pairs.summary(),
-        "verdicts": pairs.table(),
-        "counts": pairs.counts(),
-        "selection": selection,
-        "found": found,
-        "last": max(1, -(-found // PAGE)),
-        "rows": rows,
-    }
-
-
-def pair_page(store: Store, a: int, b: int, selection: PairSelection, n: int) -> dict[str, Any] | None:
-    """The context of ``pair.html``; ``None`` if there is no such pair."""
-    pairs = Pairs.of(store, store.tables[a], store.tables[b])
-    pair = pairs.pair(n)
-    numbers = [(pairs.a, pair["n"]), (pairs.b, pair["other"])] if pair else []
-    rows = [(store.row(table, number), queries.index_row(store, table, number)) for table, number in numbers]
-    details = [detail(row, indexed, selection.q) for row, indexed in rows if row is not None and indexed is not None]
-    if pair is None or len(details) < 2:
-        return None
-    return {
-        "a": store.sources[a],
-        "b": store.sources[b],
-        "pair": pair,
-        "change": pairs.change(pair),
-        "neighbors": pairs.neighbors(selection, pair),
-        "per_page": PAGE,
-        "selection": selection,
-        "first": details[0],
-        "second": details[1],
-        "same_text": details[0]["row"].get("text") == details[1]["row"].get("text"),
-        "parts": part_table([item["parts"] for item in details]),
     }
 
 

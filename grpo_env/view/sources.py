@@ -48,10 +48,6 @@ class Source:
         """When the file, or the last of a run's samples, was written."""
         return strftime("%Y-%m-%d %H:%M", localtime((self.steps or (self.path,))[-1].stat().st_mtime))
 
-    def is_comparable(self, other: Source) -> bool:
-        """Whether both are score files or both runs: a run and a file rarely have a row in common."""
-        return other.number != self.number and (other.run is None) == (self.run is None)
-
 
 def find_sources(paths: Iterable[Path]) -> list[Source]:
     """The sources that the paths name. Raises ``UsageError`` for what is neither a score file nor a run."""

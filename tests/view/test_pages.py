@@ -93,8 +93,6 @@ ADDRESSES = [
     "/0/?q=alert&sort=-reward",
     "/0/row/0?q=alert",
     "/0/group/1",
-    "/compare/0/1/",
-    "/compare/0/1/row/0",
     "/0/?q=%3Cscript%3Ealert(1)%3C/script%3E%22'",
     "/0/?kind=%22%3E%3Cscript%3Ealert(1)%3C/script%3E",
 ]
@@ -150,7 +148,7 @@ def test_rules_and_reasons_are_filters_with_counts_only_where_there_are_some(row
     ruled = json.loads(json.dumps(rows))
     for n, made in enumerate(ruled):
         made["parts"]["accuracy"] |= {"rule": ("number", "same text")[n % 2], "explanation": f"{n % 2} signs left"}
-    browser = browse(index(write(ruled, "a.jsonl"), write(ruled, "b.jsonl")))
+    browser = browse(index(write(ruled)))
     page = browser.get("/0/?verdict=correct").text
     counts = '<option value="number">number (3)</option><option value="same text">same text (1)</option>'
     assert counts in page
@@ -158,8 +156,7 @@ def test_rules_and_reasons_are_filters_with_counts_only_where_there_are_some(row
     page = browser.get("/0/?verdict=correct&reason=0+signs+left").text
     assert "<b>3</b> of 10 completions" in page
     assert "reason: 0 signs left ✕" in page
-    for address in ("/0/row/1", "/compare/0/1/row/1"):
-        assert "<small>rule: same text</small>" in browser.get(address).text
+    assert "<small>rule: same text</small>" in browser.get("/0/row/1").text
 
 
 @pytest.mark.parametrize("kind", ["text", "chat", "parquet"])
@@ -187,11 +184,11 @@ def test_a_list_shows_the_first_line_of_each_question_and_the_end_of_each_text(
 @pytest.mark.parametrize(("id", "line", "name"), [("5", 5, "line 5"), ("5", 9, "5"), ("5", None, "5"), ("q5", 5, "q5")])
 def test_an_id_that_is_nothing_but_the_number_of_the_line_is_called_that(row, write, index, browse, id, line, name):
     made = [row(0, c, c, id=id, group=id, **({"line": line} if line else {})) for c in range(2)]
-    files = [write(made, "a.jsonl"), write([{**each, "total": 9.0} for each in made], "b.jsonl")]
-    client = browse(index(*files))
-    for address in ("/0/", "/0/row/0", "/0/group/1", "/compare/0/1/", "/compare/0/1/row/0"):
+    file = write(made)
+    client = browse(index(file))
+    for address in ("/0/", "/0/row/0", "/0/group/1"):
         assert re.search(rf"[>\s]{name}(?= ·|:|<)", client.get(address).text), address
-    assert f">{name} · 0</a>" in bundle(files[:1], "", 9)
+    assert f">{name} · 0</a>" in bundle([file], "", 9)
 
 
 def test_keys_lead_to_the_next_and_previous_wrong_completion_in_the_order_of_the_list(row, write, index, browse):
@@ -233,8 +230,8 @@ def test_the_files_that_draw_mathematics_are_served_to_those_who_are_let_in(rows
 @pytest.mark.parametrize(("recorded", "said"), [(True, False), (False, True), (None, False)])
 def test_a_prompt_that_is_only_the_tasks_is_said_to_be(recorded, said, row, write, index, browse):
     file = write([row(1, 0, 1, prompt_recorded=recorded)])
-    for address in ("/0/row/0", "/0/group/1", "/compare/0/1/row/0"):
-        page = browse(index(file, file)).get(address).text
+    for address in ("/0/row/0", "/0/group/1"):
+        page = browse(index(file)).get(address).text
         assert ("of the task; the completion's own is not recorded" in page) == said
 
 
@@ -290,8 +287,6 @@ def test_addresses_that_are_wrong_get_one_line(hostile, browse):
         ("/0/row/99", 404),
         ("/0/group/99", 404),
         ("/0/run", 404),
-        ("/compare/0/9/", 400),
-        ("/compare/0/1/?change=x", 400),
         ("/0/?q=a&q=b", 400),
         ("/0/group/1?base=x", 400),
         ("/" + "x" * 9000 + "?" + "y" * 9000, 414),
@@ -420,14 +415,6 @@ def run_folder(tmp_path, row):
     return folder
 
 
-def test_runs_are_compared_with_runs_and_files_with_files(run_folder, write, row, index, browse):
-    """A run and a score file rarely have a row in common."""
-    scores = [write([row(0, 0, 1)], name) for name in ("a.jsonl", "b.jsonl")]
-    client = browse(index(run_folder, *scores))
-    assert re.findall(r"/compare/\d/\d/", client.get("/").text) == ["/compare/1/2/", "/compare/2/1/"]
-    assert [re.findall(r"/compare/\d/\d/", client.get(f"/{n}/").text) for n in range(2)] == [[], ["/compare/1/2/"]]
-
-
 def test_a_run_has_curves_that_lead_to_its_samples(run_folder, index, browse):
     client = browse(index(run_folder))
     page = client.get("/0/run").text
@@ -457,7 +444,7 @@ def test_curves_begin_and_end_with_the_run(steps):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("missing.jsonl", None, "cannot be read"),
+        ("missing.jsonl", None, "no such file"),
         ("empty.jsonl", "", "not a score file"),
         ("other.jsonl", '{"question": "?"}\n', "not a score file"),
         ("cut.parquet", "PAR1", "not a valid Parquet file"),
@@ -505,35 +492,7 @@ def test_turns_that_cannot_be_read_leave_the_rest_of_the_row(row, write, index, 
     assert "not the turns of an episode" in page
 
 
-# Two files
-
-
-def test_changed_verdicts_come_first(rows, write, index, browse):
-    changed = [json.loads(json.dumps(row)) for row in rows]
-    changed[4]["parts"]["accuracy"]["value"] = 1.0  # wrong to correct
-    changed[4]["total"] = 1.0
-    changed[1]["total"] = 9.0  # only the reward
-    changed[2]["parts"]["tidy"]["value"] = 0.5  # only a part
-    changed[3]["parts"]["tidy"]["value"] = None
-    store = index(write(rows, "a.jsonl"), write(list(reversed(changed)), "b.jsonl"))
-    page = browse(store).get("/compare/0/1/").text
-    assert "4 of 10 completions differ" in page
-    assert page.index("became correct</span>") < page.index("reward differs</span>") < page.index("part differs</span>")
-    assert [page.count(f">{change}</span>") for change in ("reward differs", "part differs")] == [1, 2]
-    assert "row/4?" in page
-    assert "in B" in browse(store).get("/compare/0/1/row/4").text
-    assert 'A wrong</th><td class="n">1</td>' in page
-
-
 # --out
-
-
-def test_mean_rewards_are_of_the_completions_that_have_one_in_both_files(row, write, index, browse):
-    before = [row(0, c, 1, total=float(c)) for c in range(3)]
-    after = [{**made, "total": total} for made, total in zip(before, (5.0, 2.0, None), strict=True)]
-    page = browse(index(write(before), write(after, "b.jsonl"))).get("/compare/0/1/").text
-    assert "mean reward 0.5000" in page
-    assert "mean reward 3.5000" in page
 
 
 def test_a_bundle_is_one_file_without_scripts_and_requests(hostile_file):

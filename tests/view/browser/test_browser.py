@@ -34,8 +34,6 @@ PAGES = [
     "/0/?q=zebra&min.part.tidy=0&sort=-reward",
     "/0/row/0",
     "/0/group/1",
-    "/compare/0/1/",
-    "/compare/0/1/row/1",
     "/2/",
     "/2/run",
     "/0/?sort=nothing",
