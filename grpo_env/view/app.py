@@ -8,7 +8,6 @@ from http import HTTPStatus
 from typing import Any
 
 from starlette.applications import Starlette
-from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route
@@ -33,9 +32,7 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 STATIC = Mount("/static", StaticFiles(packages=[("grpo_env.view", "static"), ("grpo_env.results.report", "templates")]))
-MAX_ADDRESS = 8000  # bytes of a query
 STYLES = ("/static/style.css", "/static/view.css")  # what a page without the token needs
-RELOAD = 3  # seconds until a page that waits for the index is loaded again
 
 
 def make_app(store: Store, token: str) -> ASGIApp:
@@ -70,8 +67,6 @@ class Views:
     def rows(self, request: Request) -> Response:
         """The list of a source."""
         number, selection = self._source(request)
-        if any(not value for value in request.query_params.values()):  # a form sends its empty fields, too
-            return RedirectResponse(f"?{selection.address(page=selection.page)}")
         return self._page("list.html", number, pages.list_page(self._store, number, selection))
 
     def row(self, request: Request) -> Response:
@@ -83,7 +78,7 @@ class Views:
     def group(self, request: Request) -> Response:
         """The completions of a group, side by side."""
         base, start = whole(request, "base"), whole(request, "start") or 0
-        number, selection = self._source(request, without=("base", "start"))
+        number, selection = self._source(request)
         found = pages.group_page(self._store, number, selection, request.path_params["g"], base, start)
         return self._page("group.html", number, found)
 
@@ -100,16 +95,17 @@ class Views:
             raise UsageError(f"there is no file {number}; {len(self._store.sources)} are open")
         return number
 
-    def _source(self, request: Request, without: tuple[str, ...] = ()) -> tuple[int, Selection]:
+    def _source(self, request: Request) -> tuple[int, Selection]:
         number = self._number(request)
-        return number, Selection.parse(_single(request.query_params, without), self._store.tables[number].parts)
+        fields = {key: value for key, value in request.query_params.items() if key not in ("base", "start")}
+        return number, Selection.parse(fields, self._store.tables[number].parts)
 
     def _page(self, template: str, number: int, context: dict[str, Any] | None) -> Response:
         table = self._store.tables[number]
-        waiting = not table.complete and not table.problem
         if context is None:
+            waiting = not table.complete and not table.problem
             return _error(HTTPStatus.NOT_FOUND, "no such completion" + (" in the rows indexed so far" * waiting))
-        return html_page(template, context, {"Refresh": str(RELOAD)} if waiting else {})
+        return html_page(template, context)
 
 
 class Guard:
@@ -138,8 +134,6 @@ class Guard:
         own = request.headers.get("sec-fetch-site") == "same-origin" and "token" not in request.query_params
         if request.method not in ("GET", "HEAD") and not (self._posts and request.method == "POST" and own):
             return _error(HTTPStatus.METHOD_NOT_ALLOWED, "pages can only be read")
-        if len(request.url.query) > MAX_ADDRESS:
-            return _error(HTTPStatus.REQUEST_URI_TOO_LONG, "the address is too long")
         return None
 
     def _signing_in(self, request: Request) -> Response | None:
@@ -154,12 +148,8 @@ class Guard:
             return response
         if self._is_token(request.cookies.get(name, "")) or request.url.path in STYLES:
             return None
-        return html_page(
-            "token.html",
-            {"address": request.url.path, "fields": request.query_params.multi_items()},
-            {},
-            HTTPStatus.UNAUTHORIZED,
-        )
+        fields = {"address": request.url.path, "fields": request.query_params.multi_items()}
+        return html_page("token.html", fields, HTTPStatus.UNAUTHORIZED)
 
     def _is_token(self, given: str) -> bool:
         return hmac.compare_digest(given.encode(), self._token.encode())
@@ -183,27 +173,14 @@ def whole(request: Request, key: str) -> int | None:
     return int(text) if text else None
 
 
-def _single(query: QueryParams, without: tuple[str, ...] = ()) -> dict[str, str]:
-    """The fields of a query. Raises ``UsageError`` for one that is given twice."""
-    fields: dict[str, str] = {}
-    for key, value in query.multi_items():
-        if key in fields:
-            raise UsageError(f"{key[:40]} is given twice")
-        if key not in without:
-            fields[key] = value
-    return fields
-
-
-def html_page(
-    template: str, context: dict[str, Any], headers: dict[str, str] | None = None, status: int = 200
-) -> Response:
+def html_page(template: str, context: dict[str, Any], status: int = 200) -> Response:
     """A page of a template."""
     html = pages.templates().get_template(template).render(context)
-    return Response(html, status, headers, media_type="text/html")
+    return Response(html, status, media_type="text/html")
 
 
 def _error(status: HTTPStatus, problem: str) -> Response:
-    return html_page("error.html", {"status": status, "problem": problem}, {}, status)
+    return html_page("error.html", {"status": status, "problem": problem}, status)
 
 
 def usage_error(request: Request, error: Exception) -> Response:

@@ -13,7 +13,6 @@ from grpo_env.results.report.groups import MEANINGS
 
 PAGE = 50  # rows of a page
 MAX_TEXT = 300  # characters of a search or another value in the address
-MAX_RANGES = 20
 NUMBERS = {  # what can be sorted by and limited to a range, besides parts: the column and a description
     "reward": ("reward", "reward"),
     "advantage": ("advantage", "advantage"),
@@ -83,8 +82,6 @@ class Selection:
             else:
                 known = ["q", "sort", "page", "min.reward", "max.reward", *NAMES, *CHOICES]
                 raise UsageError(f"{key[:40]!r} is no filter; {nearest(key[:40], known)}")
-        if len(ranges) > MAX_RANGES:
-            raise UsageError(f"at most {MAX_RANGES} ranges")
         return cls(q, equal, ranges, sort, page)
 
     def address(self, *, base: int | None = None, start: int = 0, **changes: Any) -> str:
