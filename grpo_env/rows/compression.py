@@ -106,7 +106,7 @@ def _decoded(stream: io.BufferedReader) -> io.BufferedReader:
         text = stream.read().decode("utf-16", "surrogatepass")
     except UnicodeDecodeError as error:
         raise DamagedError(f"not valid UTF-16 ({error.reason})") from error
-    return io.BufferedReader(io.BytesIO(text.encode("utf-8", "surrogatepass")))
+    return _buffered(io.BytesIO(text.encode("utf-8", "surrogatepass")))
 
 
 def _decompressed(stream: io.BufferedReader) -> io.BufferedReader:

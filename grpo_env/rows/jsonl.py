@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 
 def dump_line(row: dict[str, Any]) -> str:
@@ -29,24 +29,16 @@ def json_value(value: Any) -> Any:
     return None
 
 
-class _Encoders(NamedTuple):
-    """Of text as it is, and of text in ASCII. Kept, because ``json.dumps`` makes one for each row."""
-
-    as_is: json.JSONEncoder
-    ascii: json.JSONEncoder
+# Of text as it is, and of text in ASCII. Kept, because ``json.dumps`` makes one for each row.
+_STRICT = [json.JSONEncoder(ensure_ascii=ascii, allow_nan=False, separators=(",", ":")) for ascii in (False, True)]
+_TOLERANT = [json.JSONEncoder(ensure_ascii=ascii, default=str) for ascii in (False, True)]
 
 
-def _encoders(**options: Any) -> _Encoders:
-    return _Encoders(json.JSONEncoder(ensure_ascii=False, **options), json.JSONEncoder(**options))
-
-
-_STRICT, _TOLERANT = _encoders(allow_nan=False, separators=(",", ":")), _encoders(default=str)
-
-
-def _dump(row: dict[str, Any], encoders: _Encoders) -> str:
-    text = encoders.as_is.encode(row)
+def _dump(row: dict[str, Any], encoders: list[json.JSONEncoder]) -> str:
+    as_is, in_ascii = encoders
+    text = as_is.encode(row)
     try:
         text.encode()
     except UnicodeEncodeError:  # lone surrogates, which model text can contain and UTF-8 cannot, are escaped
-        text = encoders.ascii.encode(row)
+        text = in_ascii.encode(row)
     return text + "\n"

@@ -55,11 +55,7 @@ def read_turns(chat: Chat, reasoning: str | None, finish: Finish, tools: Tools |
 
 def read_tools(value: object) -> Tools | None:
     """The tools in a row: a list of OpenAI's descriptions or of bare functions, or JSON of it. ``None`` for others."""
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            return None
+    value = json_value(value)
     if not isinstance(value, list) or not value:
         return None
     tools = []

@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -176,12 +177,11 @@ class ResumableOutput:
             chunks, summary = state["chunks"], ScoreSummary.from_dict(state["summary"])
         except (ValueError, KeyError, TypeError) as error:
             raise UsageError(f"{self._state}: cannot be read; start over with --restart") from error
-        different = [f"{key} was {old}, is {new}" for key, old, new in _differences(identity, self._identity)]
-        if different:
-            more = f" and {len(different) - MAX_DIFFERENCES} more" if len(different) > MAX_DIFFERENCES else ""
+        different = islice(_differences(identity, self._identity), MAX_DIFFERENCES)
+        if said := "; ".join(different):
             raise UsageError(
-                f"{self.out}: there is unfinished work that this run cannot continue: "
-                f"{'; '.join(different[:MAX_DIFFERENCES])}{more}. Start over with --restart, or give another --out"
+                f"{self.out}: there is unfinished work that this run cannot continue: {said}. "
+                "Start over with --restart, or give another --out"
             )
         if any(os.fstat(file.fileno()).st_size < size for file, size in zip(self._files, sizes, strict=True)):
             raise UsageError(f"{self._rows}: has lost rows that were written; start over with --restart")
@@ -258,18 +258,14 @@ def _is_open(path: Path, file: IO[bytes]) -> bool:
         return False
 
 
-def _differences(old: Any, new: Any, key: str = "") -> Iterator[tuple[str, str, str]]:
-    """Dotted key, old and new value of everything that differs between two JSON values."""
+def _differences(old: Any, new: Any, key: str = "") -> Iterator[str]:
+    """What differs between two JSON values, by dotted keys."""
     if isinstance(old, dict) and isinstance(new, dict):
         for name in dict.fromkeys([*old, *new]):
             yield from _differences(old.get(name), new.get(name), f"{key}.{name}" if key else name)
     elif old != new:
-        yield key or "the input", _abbreviated(old), _abbreviated(new)
-
-
-def _abbreviated(value: Any) -> str:
-    text = "nothing" if value is None else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+        was, now = ("nothing" if value is None else json.dumps(value, ensure_ascii=False) for value in (old, new))
+        yield f"{key or 'the input'} was {was:.60}, is {now:.60}"
 
 
 class StreamOutput:

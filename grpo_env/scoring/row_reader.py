@@ -178,7 +178,8 @@ class RowReader:
     ) -> tuple[tuple[Completion, ...], tuple[str | None, ...]]:
         columns = [per_completion(row, name, len(raw)) for name in ("reasoning_content", "finish_reason", "num_tokens")]
         records = map(Recorded, *columns, token_ids_of(row, len(raw)))
-        of_episodes = () if all(isinstance(text, str) for text in raw) else self._of_episodes(row)
+        texts = all(isinstance(text, str) for text in raw)
+        of_episodes = () if texts else (self._tools(row), environment_reward_of(row, self.task))
         pairs = [
             read_completion(self.task, completion, recorded, *of_episodes)
             for completion, recorded in zip(raw, records, strict=True)
@@ -190,9 +191,6 @@ class RowReader:
             finish = "turns" if out_of_turns else completions[0].finish
             completions = (replace(completions[0], finish=finish, turns=turns, environment=record),)
         return completions, reasonings
-
-    def _of_episodes(self, row: Mapping[str, Any]) -> tuple[Tools | None, float | None]:
-        return self._tools(row), environment_reward_of(row, self.task)
 
     def _tools(self, row: Mapping[str, Any]) -> Tools | None:
         return read_tools(row.get("tools")) or self.tools

@@ -55,7 +55,6 @@ def _indexed(path: Path) -> Iterator[tuple[Store, Table]]:
     with TemporaryDirectory(prefix="grpo_env-view-") as folder:
         store = Store(Path(folder), find_sources([path]))
         try:
-            store.start()
             store.wait()
             table = store.tables[0]
             if not table.complete:

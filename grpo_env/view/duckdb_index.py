@@ -55,7 +55,7 @@ class Store:
     """The index of several sources. Every method can be called from any thread."""
 
     def __init__(self, folder: Path, sources: Sequence[Source]) -> None:
-        """Index the first rows of every source in ``folder``. Raises ``UsageError``."""
+        """Index the first rows of every source in ``folder``, and start to index the rest. Raises ``UsageError``."""
         self.sources = sources
         self._folder = folder
         self._lock = threading.Lock()
@@ -64,9 +64,6 @@ class Store:
         self._db = _connect(folder, sources)
         self.tables = [self._index_head(source) for source in sources]
         self._thread = threading.Thread(target=self._index_all, daemon=True)
-
-    def start(self) -> None:
-        """Start to index the rest of the files."""
         self._thread.start()
 
     def wait(self, seconds: float | None = None) -> None:

@@ -40,7 +40,6 @@ def view(paths: Sequence[Path], port: int, token: str | None) -> None:
     with TemporaryDirectory(prefix="grpo_env-view-") as folder:
         store = Store(Path(folder), sources)
         try:
-            store.start()
             store.wait(FIRST_WAIT)
             _serve(make_app(store, token), listener, token, counted(len(sources), "file"))
         finally:

@@ -76,7 +76,6 @@ def index(tmp_path_factory):
     def make(*paths):
         folder = tmp_path_factory.mktemp("index")
         stores.append(Store(folder, find_sources(paths)))
-        stores[-1].start()
         stores[-1].wait()
         return stores[-1]
 

@@ -27,11 +27,6 @@ class UnmatchedError(UsageError):
     """No example of the task is that of a row."""
 
 
-def index_by_id(examples: Iterable[Example]) -> dict[str, Example]:
-    """Examples by id."""
-    return {example.id: example for example in examples}
-
-
 def index_by_prompt(examples: Iterable[Example]) -> dict[str, Example]:
     """Examples by prompt, by the last message of its user, and by the bare question. Ambiguous keys are left out."""
     index: dict[str, Example] = {}

@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
+from .file_format import FileFormat
 
-from .file_format import FileFormat, Row
-
-
-def _row(row: Row) -> dict[str, Any]:
-    return dict(row)
-
-
-NATIVE = FileFormat("grpo_env rows", columns=(), row_function=_row)
+NATIVE = FileFormat("grpo_env rows", columns=(), row_function=dict)
