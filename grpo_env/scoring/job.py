@@ -72,7 +72,7 @@ class Job:
                 problem = f"its score cannot be written as JSON ({error})"
                 result = result._replace(row=result.row._replace(problem=problem), scores=())
             if result.problem:
-                line = next(line for line in chunk.rows if line.line == result.line)
+                line = next(line for line in chunk.rows if line.line == result.row.line)
                 rejects.append(self.reject(chunk, line, result.problem))
             summary.add(result, self.task.metric)
         summary.seconds = time.process_time() - start
@@ -95,7 +95,7 @@ class Job:
         advantages: list[Advantage | None] = []
         # Rows without scores are in no group and do not end one; a key may look like the number of a line.
         scored = (result for result in results if result.scores)
-        for _, group in groupby(scored, lambda result: result.row.key or result.line):
+        for _, group in groupby(scored, lambda result: result.row.key or result.row.line):
             scores = [score for result in group for score in result.scores]
             advantages += group_advantages(scores) if self.advantages else [None] * len(scores)
         rest = iter(advantages)

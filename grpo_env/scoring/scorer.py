@@ -30,19 +30,9 @@ class RowResult(NamedTuple):
         return self.row.key or str(self.row.line)
 
     @property
-    def line(self) -> int:
-        """The row's line or number in its file, from 1."""
-        return self.row.line
-
-    @property
     def id(self) -> str:
         """The row's id, by default its line."""
         return self.row.id
-
-    @property
-    def labels(self) -> tuple[bool | None, ...]:
-        """The known verdicts, one for each completion."""
-        return self.row.labels
 
     @property
     def problem(self) -> str:

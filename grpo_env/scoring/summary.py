@@ -51,7 +51,7 @@ class ScoreSummary:
         """Add one row."""
         self.rows += 1
         self.bad_rows += bool(result.problem)
-        for number, (score, label) in enumerate(zip(result.scores, result.labels, strict=False)):
+        for number, (score, label) in enumerate(zip(result.scores, result.row.labels, strict=False)):
             self.completions += 1
             judged = score
             for part in score.walk():
@@ -66,7 +66,7 @@ class ScoreSummary:
             value, kind = judged.value, judged.kind
             if number == 0 and kind is not None:
                 self.kinds[kind] += 1
-                self.first_of_kind.setdefault(kind, f"{judged.gold!r:.60} (line {result.line:,})")
+                self.first_of_kind.setdefault(kind, f"{judged.gold!r:.60} (line {result.row.line:,})")
             if value == 0:
                 why = f"[{judged.status}] {judged.explanation}"
                 if why in self.zero_reasons or len(self.zero_reasons) < 2:

@@ -6,7 +6,6 @@ file are indexed, so that a page can be shown at once. Whole rows are read from 
 
 from __future__ import annotations
 
-import json
 import threading
 from array import array
 from collections.abc import Sequence
@@ -19,8 +18,7 @@ import duckdb
 
 from grpo_env.errors import RunError, UsageError
 from grpo_env.results.part_scores import named_parts
-from grpo_env.results.rows import REQUIRED
-from grpo_env.rows.reader import read_records, replace_surrogates
+from grpo_env.rows.reader import read_records
 
 from .index_sql import MACROS, groups_sql, row_paths, rows_sql, texts_sql
 from .sources import HEAD, Kind, Source, decoded, prepare, read_line, write_head
@@ -28,7 +26,6 @@ from .sources import HEAD, Kind, Source, decoded, prepare, read_line, write_head
 MEMORY = "1GB"
 MAX_PARTS = 64  # parts that can be filtered and sorted by
 MAX_NAME = 100  # characters of the name of such a part
-MAX_PROBLEMS = 1000  # rows that DuckDB cannot read and Python tries
 MAX_SEARCHES = 8  # searches whose hits are kept
 
 
@@ -43,7 +40,7 @@ class Table:
     """Dotted names of the parts, in the order of their columns p0, p1, ..."""
     rows: int
     unreadable: tuple[int, ...]
-    """Numbers, from 1, of rows that are no score rows."""
+    """Numbers, from 1, of rows that are no score rows, or have half of a character that UTF-16 writes as two."""
     offsets: array[int]
     """The first byte of each line of a JSONL file."""
     complete: bool = True
@@ -134,7 +131,7 @@ class Store:
         while True:
             self.query(f"DROP TABLE IF EXISTS texts_{tag}")
             self.query(f"CREATE TABLE texts_{tag} AS {texts_sql(kind, len(parts))}", _parameters(parts, str(path)))
-            unreadable = self._repair(path, kind, tag, parts, offsets)
+            unreadable = self._without_broken(tag)
             new = self._new_parts(tag, parts)
             if not new:
                 break
@@ -144,21 +141,12 @@ class Store:
         (count,) = self.query(f"SELECT count(*) AS rows FROM rows_{tag}")
         return Table(tag, path, kind, parts, count["rows"], unreadable, offsets)
 
-    def _repair(self, path: Path, kind: Kind, tag: str, parts: tuple[str, ...], offsets: array[int]) -> tuple[int, ...]:
-        """Read what DuckDB could not read, lines with lone surrogates, and delete the rest; returns their numbers."""
+    def _without_broken(self, tag: str) -> tuple[int, ...]:
+        """Delete the rows that DuckDB could not read or that are no score rows; returns their numbers."""
         bad = "id IS NULL OR completion IS NULL OR status IS NULL OR keys IS NULL"
-        broken = [row["n"] for row in self.query(f"SELECT n FROM texts_{tag} WHERE {bad} ORDER BY n")]
+        broken = self.query(f"SELECT n FROM texts_{tag} WHERE {bad} ORDER BY n")
         self.query(f"DELETE FROM texts_{tag} WHERE {bad}")
-        if kind == "parquet":
-            return tuple(n + 1 for n in broken)
-        unreadable = []
-        for index, n in enumerate(broken):
-            line = _clean_line(path, offsets[n]) if index < MAX_PROBLEMS else None
-            if line is None:
-                unreadable.append(n + 1)
-                continue
-            self.query(f"INSERT INTO texts_{tag} {texts_sql('line', len(parts))}", {**_parameters(parts, line), "n": n})
-        return tuple(unreadable)
+        return tuple(row["n"] + 1 for row in broken)
 
     def _new_parts(self, tag: str, known: tuple[str, ...]) -> tuple[str, ...]:
         """The names of parts, at the top level, that rows have and ``known`` lacks, at most ``MAX_PARTS`` in all."""
@@ -210,11 +198,3 @@ def line_offsets(path: Path) -> array[int]:
                 offsets.append(position)
             position += len(line)
     return offsets
-
-
-def _clean_line(path: Path, offset: int) -> str | None:
-    """A score row as JSON with U+FFFD for each lone surrogate; ``None`` if the line is none."""
-    row = read_line(path, offset)
-    if row is None or not set(REQUIRED) <= row.keys():
-        return None
-    return replace_surrogates(json.dumps(row, ensure_ascii=False))

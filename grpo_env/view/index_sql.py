@@ -57,20 +57,18 @@ def _escape(key: str) -> str:
 
 
 def texts_sql(kind: str, parts: int) -> str:
-    """Selects from a file (``jsonl``, ``parquet``) or one ``line`` of it: numbers, names and the text of each row.
+    """Selects from a file (``jsonl``, ``parquet``): numbers, names and the text of each row.
 
-    The parameters are ``source``, ``paths`` and ``leaves`` (the last segments of the names of the parts), and for a
-    line its number ``n``. The part of the metric gives ``verdict``, ``answer``, ``gold``, ``kind``, ``rule`` and
-    ``explanation``.
+    The parameters are ``source``, ``paths`` and ``leaves`` (the last segments of the names of the parts). The part of
+    the metric gives ``verdict``, ``answer``, ``gold``, ``kind``, ``rule`` and ``explanation``.
     """
     json = {
         "jsonl": "SELECT json FROM read_ndjson_objects($source, ignore_errors=true, "
         f"maximum_object_size={LONGEST + 1})",
         "parquet": "SELECT to_json(rows) AS json FROM read_parquet($source) AS rows",
-        "line": "SELECT $source::JSON AS json",
     }[kind]
     first = len(COLUMNS) + 1  # lists begin at 1
-    columns = ["$n AS n" if kind == "line" else "row_number() OVER () - 1 AS n"]
+    columns = ["row_number() OVER () - 1 AS n"]
     for place, (column, sql_type) in enumerate(COLUMNS.items(), start=1):
         columns.append(f"{_typed(f'v[{place}]', sql_type, column)} AS {column}")
     columns += [f"length(v[{list(COLUMNS).index('text') + 1}]) AS characters", "keys"]

@@ -44,7 +44,7 @@ def score_one_row(task, row, fields=None):
 
 def test_one_completion_and_a_group(task):
     single = score_one_row(task, {"id": "a", "answer": "5", "completion": "The answer is 5"})
-    assert (single.id, single.line, [score.value for score in single.scores]) == ("a", 7, [2.0])
+    assert (single.id, single.row.line, [score.value for score in single.scores]) == ("a", 7, [2.0])
     group = score_one_row(task, {"answer": "5", "completions": ["#### 5", "#### 6"]})
     assert (group.id, [score.value for score in group.scores]) == ("7", [2.0, 0.0])
 
@@ -166,7 +166,7 @@ def test_fields_are_mapped_by_column_path_and_template(task):
         label=("2b.ok.0", "2b.ok.1"),
     )
     result = score_one_row(task, row, fields)
-    assert (result.id, [score.value for score in result.scores], result.labels) == ("q1", [0.0, 2.0], (False, True))
+    assert (result.id, [score.value for score in result.scores], result.row.labels) == ("q1", [0.0, 2.0], (False, True))
 
 
 @pytest.mark.parametrize(
