@@ -1,7 +1,7 @@
 """Worker processes that can be killed: a piece of work that hangs, crashes or fills the memory ends only its process.
 
-``Worker`` calls a function, ``ReplaceableWorker`` does so with deadlines, and replaces a process that died or was late.
-``ProgramWorker`` runs a module that answers JSON requests by ``worker_process.read_requests``. All of these processes
+``ReplaceableWorker`` calls a function within the deadlines of verifiers. ``ProgramWorker`` runs a module that answers
+JSON requests by ``worker_process.read_requests``. Both replace a process that died or was late. All of these processes
 end when the process that started them ends, also while they start or are stuck, and also if it is killed.
 """
 
@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from multiprocessing import Pipe
 from typing import Any, ClassVar, Generic, TypeVar
@@ -25,7 +25,7 @@ from weakref import WeakSet
 from grpo_env.core import SpentError
 from grpo_env.errors import RunError
 from grpo_env.workers.deadlines import Clock, Late, Lateness, Place, make_memory
-from grpo_env.workers.frames import BrokenFrameError, Frames
+from grpo_env.workers.frames import BrokenFrameError, Frames, forever
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -84,23 +84,19 @@ class _Process:
         """Whether it is running."""
         return self._popen.poll() is None
 
-    def wait(self) -> int:
-        """Wait for its end; returns its exit code, or minus the signal that ended it."""
-        return self._popen.wait()
-
     def kill(self) -> None:
         """End it, whatever it is doing."""
         self._popen.kill()
 
-    def close(self) -> None:
-        """Let it end by itself, if it is idle and does so soon, and wait for its end."""
+    def close(self) -> int:
+        """Let it end by itself, if it does so soon; returns its exit code, or minus the signal that ended it."""
         self._pipe.close()
         try:
             self._popen.wait(END_TIMEOUT)
         except subprocess.TimeoutExpired:
             self.kill()
-            self.wait()
         self._lifeline.close()
+        return self._popen.wait()
 
     def forget(self) -> None:
         """In a forked child: leave the process to the parent."""
@@ -137,124 +133,119 @@ def from_bytes(data: bytes) -> Any:
     return pickle.loads(data)
 
 
-class Worker(Generic[A, B]):
-    """A process that calls ``work``. It ends when this object is closed, and when the process that started it ends.
+class _Owner:
+    """At most one process, started when it is needed, and again after it has ended. Threads take turns.
 
-    One piece at a time; ``kill`` and ``alive`` may be used from other threads meanwhile.
+    A forked process starts its own.
     """
 
-    def __init__(self, work: Callable[[A], B]) -> None:
-        """Raises ``RunError`` if the process does not start: at once if it fails, the tenth time if it is killed."""
-        try:
-            self._work = to_bytes(work)
-        except Exception as error:
-            raise RunError(f"the task cannot be sent to a worker process ({error})") from error
-        attempts = 0
-        while (exitcode := self._start()) is not None:
-            attempts += 1
-            if exitcode >= 0 or attempts == START_ATTEMPTS:
-                break
-        else:
-            return
-        raise RunError(f"a worker process did not start ({_ending(exitcode)}); its error is printed above")
-
-    def __call__(self, piece: A, late: Late | None = None, most: float = inf) -> B:
-        """``work(piece)``. Raises ``WorkerDiedError``, ``LateVerifierError``, and what it raises.
-
-        The places in ``late`` are not run again; ``most`` as in ``deadlines.Watch``.
-        """
-        data = to_bytes((piece, dict(late or {}), most))
-        try:
-            self._clock.clear()
-            self._process.frames.send(data)
-            answer, error = from_bytes(self._receive())
-        except (EOFError, OSError) as closed:
-            raise WorkerDiedError(f"the worker process died ({_ending(self._process.wait())})") from closed
-        except BaseException as error:  # late, or interrupted between piece and answer: the pipe is out of step
-            self.kill()
-            self._process.close()
-            if isinstance(error, BrokenFrameError):
-                raise WorkerDiedError(f"the worker process was ended: {error}") from error
-            raise
-        if error is not None:
-            raise error
-        return answer  # type: ignore[no-any-return]
-
-    def _start(self) -> int | None:
-        """Start the process; returns its exit code if it ends instead."""
-        memory = make_memory()
-        try:
-            self._clock = Clock(memory)
-            self._process = _Process("grpo_env.workers.function_worker", memory=memory)
-        finally:
-            os.close(memory)
-        try:
-            self._process.frames.send(pickle.dumps(sys.path))
-            self._process.frames.send(self._work)
-            self._process.frames.receive()
-        except (EOFError, OSError, BrokenFrameError) as error:
-            if isinstance(error, BrokenFrameError):
-                self.kill()
-            exitcode = self._process.wait()
-            self._process.close()
-            return exitcode
-        return None
-
-    def _receive(self) -> bytes:
-        pause = 0.025
-
-        def wait() -> float:
-            nonlocal pause
-            if lateness := self._clock.late():
-                raise LateVerifierError(lateness)
-            if not self._process.alive:  # what it has started may still hold its end of the pipe
-                raise EOFError
-            pause = min(2 * pause, LOOK)
-            return min(pause, self._clock.seconds_left())
-
-        return self._process.frames.receive(wait)
-
-    @property
-    def alive(self) -> bool:
-        """Whether the process is running."""
-        return self._process.alive
-
-    def kill(self) -> None:
-        """End the process, whatever it is doing."""
-        self._process.kill()
-
-    def close(self) -> None:
-        """Let the idle process end and wait for its end."""
-        self._process.close()
-
-    def forget(self) -> None:
-        """In a forked child: leave the process to the parent."""
-        self._process.forget()
-
-
-class ReplaceableWorker(Generic[A, B]):
-    """A ``Worker`` that is started when it is needed, and replaced after it died or was late. Threads take turns.
-
-    A forked process starts its own. ``starts`` counts processes.
-    """
-
-    def __init__(self, work: Callable[[A], B]) -> None:
-        self.starts = 0
-        self._work = work
-        self._worker: Worker[A, B] | None = None
+    def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._killed = False
+        self._process: _Process | None = None
         _owners.add(self)
 
     @property
     def alive(self) -> bool:
         """Whether a process is running."""
-        return self._worker is not None and self._worker.alive
+        process = self._process
+        return process is not None and process.alive
+
+    def kill(self) -> None:
+        """End the process, whatever it is doing: the call in progress raises ``WorkerDiedError``."""
+        if (process := self._process) is not None:
+            process.kill()
+
+    def close(self) -> None:
+        """End the process, by killing it if a call is in progress, and wait for its end."""
+        process, self._process = self._process, None
+        if process is not None:
+            if self._lock.locked():
+                process.kill()
+            process.close()
+
+    def forget(self) -> None:
+        """In a forked child: leave the process to the parent, which may also hold the lock."""
+        process, self._process = self._process, None
+        self._lock = threading.Lock()
+        if process is not None:
+            process.forget()
+
+    def _running(self) -> _Process:
+        """The process. Raises ``RunError`` if it does not start."""
+        process = self._process
+        if process is None or not process.alive:
+            self.close()
+            process = self._start()
+        return process
+
+    def _start(self) -> _Process:
+        raise NotImplementedError
+
+    def _until_ready(
+        self, make: Callable[[], _Process], messages: Sequence[bytes], wait: Callable[[], float], hint: str
+    ) -> _Process:
+        """A new process that got ``messages`` and said that it is ready; one that was killed is started again.
+
+        Raises ``RunError`` with the ``hint``: at once if it fails, the tenth time if it is killed.
+        """
+        for _ in range(START_ATTEMPTS):
+            process = self._process = make()
+            try:
+                for message in messages:
+                    process.frames.send(message)
+                process.frames.receive(wait)
+                return process
+            except (EOFError, OSError):
+                exitcode = process.close()
+                if exitcode >= 0:
+                    break
+            except (LateError, BrokenFrameError):
+                process.kill()
+                exitcode = process.close()
+                break
+        raise RunError(f"a worker process did not start ({_ending(exitcode)}); {hint}")
+
+    def _exchange(self, process: _Process, request: bytes, seconds_left: Callable[[], float]) -> bytes:
+        """The answer to a request. ``seconds_left`` raises when it is late, which ends the process."""
+        pause = 0.025
+
+        def wait() -> float:
+            nonlocal pause
+            left = seconds_left()
+            if not process.alive:  # what it has started may still hold its end of the pipe
+                raise EOFError
+            pause = min(2 * pause, LOOK)
+            return min(pause, left)
+
+        try:
+            process.frames.send(request)
+            return process.frames.receive(wait)
+        except (EOFError, OSError) as closed:
+            self._process = None
+            raise self._death(process.close()) from closed
+        except BaseException as error:  # late, or interrupted between request and answer: the pipe is out of step
+            self.close()
+            if isinstance(error, BrokenFrameError):
+                raise WorkerDiedError(f"the worker process was ended: {error}") from error
+            raise
+
+    def _death(self, exitcode: int) -> RunError:
+        return WorkerDiedError(f"the worker process died ({_ending(exitcode)})")
+
+
+class ReplaceableWorker(_Owner, Generic[A, B]):
+    """A process that calls ``work`` on one piece at a time. ``starts`` counts processes."""
+
+    def __init__(self, work: Callable[[A], B]) -> None:
+        super().__init__()
+        self.starts = 0
+        self._work = work
+        self._killed = False
 
     def start(self) -> None:
         """Start the process, unless one is running. Raises ``RunError``."""
         with self._lock:
-            self._started()
+            self._running()
 
     def __call__(self, piece: A, seconds: float = inf, again: bool = True) -> B:
         """``work(piece)``; what is late in it scores 0 with status ``timeout`` and is not run again.
@@ -268,11 +259,8 @@ class ReplaceableWorker(Generic[A, B]):
         with self._lock:
             try:
                 while True:
-                    worker = self._started()
-                    if self._killed:
-                        worker.kill()
                     try:
-                        return worker(piece, late, max(0.0, end - time.monotonic()) / 2)
+                        return self._do(piece, late, max(0.0, end - time.monotonic()) / 2)
                     except LateVerifierError as error:
                         if not again:
                             raise
@@ -281,49 +269,54 @@ class ReplaceableWorker(Generic[A, B]):
                 self._killed = False
 
     def kill(self) -> None:
-        """End the process, whatever it is doing: the call in progress raises ``WorkerDiedError``."""
         self._killed = True
-        if (worker := self._worker) is not None:
-            worker.kill()
+        super().kill()
 
-    def close(self) -> None:
-        """End the process, by killing it if a call is in progress, and wait for its end."""
-        worker, self._worker = self._worker, None
-        if worker is not None:
-            if self._lock.locked():
-                worker.kill()
-            worker.close()
+    def _do(self, piece: A, late: Late, most: float) -> B:
+        """``work(piece)``, without the places in ``late``; ``most`` as in ``deadlines.Watch``."""
+        process = self._running()
+        if self._killed:
+            process.kill()
+        request = to_bytes((piece, late, most))
+        self._clock.clear()
+        answer, error = from_bytes(self._exchange(process, request, self._seconds_left))
+        if error is not None:
+            raise error
+        return answer  # type: ignore[no-any-return]
 
-    def forget(self) -> None:
-        """In a forked child: leave the process to the parent, which may also hold the lock."""
-        worker, self._worker = self._worker, None
-        self._lock = threading.Lock()
-        if worker is not None:
-            worker.forget()
+    def _seconds_left(self) -> float:
+        if lateness := self._clock.late():
+            raise LateVerifierError(lateness)
+        return self._clock.seconds_left()
 
-    def _started(self) -> Worker[A, B]:
-        if self._worker is None or not self._worker.alive:
-            self.close()
-            self.starts += 1
-            self._worker = Worker(self._work)
-        return self._worker
+    def _start(self) -> _Process:
+        try:
+            work = to_bytes(self._work)
+        except Exception as error:
+            raise RunError(f"the task cannot be sent to a worker process ({error})") from error
+        self.starts += 1
+        messages = [pickle.dumps(sys.path), work]
+        return self._until_ready(self._with_clock, messages, forever, "its error is printed above")
+
+    def _with_clock(self) -> _Process:
+        memory = make_memory()
+        try:
+            self._clock = Clock(memory)
+            return _Process("grpo_env.workers.function_worker", memory=memory)
+        finally:
+            os.close(memory)
 
 
-class ProgramWorker:
-    """``python -P -m module``, started by the first request and again after it has ended.
-
-    Unlike a ``Worker``'s, its answers are JSON, never unpickled. Threads take turns. A forked process starts its own.
-    """
+class ProgramWorker(_Owner):
+    """``python -P -m module``. Unlike a ``ReplaceableWorker``'s, its answers are JSON, never unpickled."""
 
     seconds_left: ClassVar[float] = inf
     """Seconds by the clock that all programs of this process may still take. ``serve`` sets it for each piece."""
 
     def __init__(self, module: str, *arguments: str, environment: Mapping[str, str] | None = None) -> None:
+        super().__init__()
         self._program = [module, *arguments]
         self._environment = environment
-        self._lock = threading.Lock()
-        self._process: _Process | None = None
-        _owners.add(self)
 
     @property
     def pid(self) -> int | None:
@@ -334,7 +327,7 @@ class ProgramWorker:
         """The answer to a request.
 
         Raises ``LateError`` after ``timeout`` seconds by the clock, or when the program passes its own
-        ``limit_processor_time``; ``WorkerDiedError`` if it ends otherwise, ``RuntimeError`` if it does not start, and
+        ``limit_processor_time``; ``WorkerDiedError`` if it ends otherwise, ``RunError`` if it does not start, and
         ``SpentError`` where ``seconds_left`` ends it earlier.
         """
         start, left = time.monotonic(), ProgramWorker.seconds_left
@@ -342,10 +335,10 @@ class ProgramWorker:
             if left <= 0:
                 raise LateError("no seconds are left")
             with self._lock:
-                process = self._process
-                if process is None or not process.alive:
-                    process = self._start()
-                return self._exchange(process, request, min(timeout, left))
+                process = self._running()
+                data = self._exchange(process, json.dumps(request).encode(), _within(min(timeout, left)))
+            answer: dict[str, Any] = json.loads(data)
+            return answer
         except LateError as late:
             if left < timeout:
                 raise SpentError("the seconds for computer algebra and other programs are used up") from late
@@ -355,66 +348,35 @@ class ProgramWorker:
 
     def close(self) -> None:
         """Kill the process and wait for its end."""
-        process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            process.close()
-
-    def forget(self) -> None:
-        """In a forked child: leave the process to the parent, which may also hold the lock."""
-        process, self._process = self._process, None
-        self._lock = threading.Lock()
-        if process is not None:
-            process.forget()
+        self.kill()
+        super().close()
 
     def _start(self) -> _Process:
-        for _ in range(START_ATTEMPTS):
-            self.close()
-            process = self._process = _Process(*self._program, environment=self._environment)
-            try:
-                _receive(process, START_TIMEOUT)
-                return process
-            except (EOFError, OSError) as error:
-                reason: Exception = error
-                if process.wait() >= 0:
-                    break
-            except (LateError, BrokenFrameError) as error:
-                reason = error
-                break
-        self.close()
-        command = " ".join([*_PYTHON, *self._program])
-        raise RuntimeError(f"a worker did not start; to see why, run {command}") from reason
+        hint = f"to see why, run {' '.join([*_PYTHON, *self._program])}"
+        return self._until_ready(
+            lambda: _Process(*self._program, environment=self._environment), [], _within(START_TIMEOUT), hint
+        )
 
-    def _exchange(self, process: _Process, request: Mapping[str, Any], timeout: float) -> dict[str, Any]:
-        try:
-            process.frames.send(json.dumps(request).encode())
-            return _receive(process, timeout)
-        except (EOFError, OSError) as closed:
-            exitcode = process.wait()
-            self.close()
-            if exitcode == -signal.SIGPROF:
-                raise LateError("the worker used up its processor time") from closed
-            raise WorkerDiedError(f"the worker process died ({_ending(exitcode)})") from closed
-        except BaseException as error:  # late, or interrupted between request and answer: the pipe is out of step
-            self.close()
-            if isinstance(error, BrokenFrameError):
-                raise WorkerDiedError(f"the worker process was ended: {error}") from error
-            raise
+    def _death(self, exitcode: int) -> RunError:
+        if exitcode == -signal.SIGPROF:
+            return LateError("the worker used up its processor time")
+        return super()._death(exitcode)
 
 
-def _receive(process: _Process, timeout: float) -> dict[str, Any]:
-    end = time.monotonic() + timeout
+def _within(seconds: float) -> Callable[[], float]:
+    """What is left of so many seconds from now on. Raises ``LateError`` when nothing is."""
+    end = time.monotonic() + seconds
 
-    def wait() -> float:
-        if time.monotonic() >= end:
-            raise LateError(f"no answer within {timeout:g} s")
-        return end - time.monotonic()
+    def seconds_left() -> float:
+        left = end - time.monotonic()
+        if left <= 0:
+            raise LateError(f"no answer within {seconds:g} s")
+        return left
 
-    answer: dict[str, Any] = json.loads(process.frames.receive(wait))
-    return answer
+    return seconds_left
 
 
-_owners: WeakSet[ProgramWorker | ReplaceableWorker[Any, Any]] = WeakSet()
+_owners: WeakSet[_Owner] = WeakSet()
 
 
 def _close_all() -> None:

@@ -20,7 +20,7 @@ from grpo_env.verifiers.compose import AnyOf, FirstOf, WeightedSum
 from grpo_env.verifiers.each_step import EachStep
 from grpo_env.verifiers.parts_and_gates import Part
 from grpo_env.workers import scoring_process
-from grpo_env.workers.killable_worker import ProgramWorker, ReplaceableWorker, Worker
+from grpo_env.workers.killable_worker import ProgramWorker, ReplaceableWorker
 from grpo_env.workers.scoring_process import score_in_process
 
 SOON = 0.3  # seconds
@@ -273,7 +273,8 @@ def test_a_worker_killed_while_it_starts_is_started_again(tmp_path, monkeypatch)
     (tmp_path / "sitecustomize.py").write_text(SLOW_START.format(flag=str(flag)))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     flag.touch()
-    worker = Worker(int)
+    worker = ReplaceableWorker(int)
+    worker.start()
     assert not flag.exists()
     assert worker("7") == 7
     worker.close()

@@ -12,7 +12,7 @@ import pytest
 
 from grpo_env.errors import RunError
 from grpo_env.workers.frames import MARK
-from grpo_env.workers.killable_worker import LateError, ProgramWorker, ReplaceableWorker, Worker, WorkerDiedError
+from grpo_env.workers.killable_worker import LateError, ProgramWorker, ReplaceableWorker, WorkerDiedError
 
 ECHO = """
 import os, signal, sys, time
@@ -41,7 +41,7 @@ def program(tmp_path):
 
 
 def test_a_function_worker_returns_and_raises_what_the_function_does():
-    with closing(Worker(int)) as worker:
+    with closing(ReplaceableWorker(int)) as worker:
         assert worker("17") == 17
         with pytest.raises(ValueError, match="invalid literal"):
             worker("x")
@@ -54,14 +54,15 @@ def test_a_function_worker_returns_and_raises_what_the_function_does():
     [(os._exit, 3, "exit code 3"), (signal.raise_signal, signal.SIGABRT, "SIGABRT")],
 )
 def test_the_end_of_a_function_worker_is_reported(work, argument, how):
-    worker = Worker(work)
+    worker = ReplaceableWorker(work)
     with pytest.raises(WorkerDiedError, match=how):
         worker(argument)
     assert not worker.alive
 
 
 def test_a_function_worker_can_be_killed_from_outside():
-    worker = Worker(time.sleep)
+    worker = ReplaceableWorker(time.sleep)
+    worker.start()
     assert worker.alive
     worker.kill()
     with pytest.raises(WorkerDiedError, match="SIGKILL"):
@@ -87,7 +88,7 @@ def _slow_echo(piece):
 
 def test_a_function_that_cannot_be_pickled_is_an_error():
     with pytest.raises(RunError, match="cannot be sent to a worker process"):
-        Worker(partial(print, threading.Lock()))
+        ReplaceableWorker(partial(print, threading.Lock())).start()
 
 
 def test_a_program_answers_requests_in_one_process(program):
@@ -118,7 +119,7 @@ def test_a_program_that_dies_is_reported_and_replaced(program):
 
 def test_a_program_that_does_not_start_says_how_to_see_why():
     program = ProgramWorker("no_such_program")
-    with pytest.raises(RuntimeError, match=r"a worker did not start; to see why, run .* -m no_such_program"):
+    with pytest.raises(RunError, match=r"did not start \(exit code 1\); to see why, run .* -m no_such_program"):
         program.ask({}, 30)
 
 
