@@ -509,7 +509,7 @@ class Watch(Protocol):
 
     def enter(self, verifier: Verifier, example: Example, completions: Sequence[Completion]) -> object: ...
 
-    def leave(self, before: object, scores: Sequence[Score]) -> None: ...
+    def leave(self, before: object) -> None: ...
 
 
 _watch: Watch | None = None
@@ -535,7 +535,7 @@ def _timed(
     if isinstance(before, Score):
         return [before.relabel(seconds=before.seconds / len(completions))] * len(completions)
     scores = _run(score, len(completions))
-    _watch.leave(before, scores)
+    _watch.leave(before)
     return scores
 
 

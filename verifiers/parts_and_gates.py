@@ -71,6 +71,10 @@ class Part:
                     f"verifier {self.name!r}: statuses: it combines several parts, so it never has the status "
                     f"{status!r}; set this under 'of', for the parts that have it"
                 )
+        if self.deadline is not None and list(self.verifier.named_parts()):
+            raise UsageError(
+                f"verifier {self.name!r}: deadline: it combines several parts; set this under 'of', for each of them"
+            )
 
     @property
     def counts(self) -> bool:
@@ -215,8 +219,6 @@ class Composite(Verifier):
     keeps_status: ClassVar[bool] = False  # whether one part decides, whose status is then that of the whole
 
     parts: tuple[Part, ...]
-    deadline: float | None = field(default=None, kw_only=True)
-    """Seconds by the clock for all parts that score single completions together; ``null``: only theirs count."""
 
     def __post_init__(self) -> None:
         gates = {part.name: part.when for part in self.parts}

@@ -197,7 +197,8 @@ class VerifierSpec(BaseModel):
     statuses: dict[str, FiniteFloat] = {}
     """Values of statuses that are the completion's fault (``{no_answer: -0.5}``)."""
     deadline: Seconds | None = None
-    """Seconds for one completion, then 0 with status ``timeout``; null: 120, or the verifier's own."""
+    """Seconds for one completion, then 0 with status ``timeout``; null: 120, or the verifier's own. Not of a
+    composite."""
     of: dict[str, VerifierSpec] | None = None
     """The parts of a composite."""
 
@@ -239,8 +240,6 @@ class TaskSpec(Section):
     """Of a task of several turns."""
     verifiers: dict[str, VerifierSpec] = Field(min_length=1)
     """The parts of the reward."""
-    deadline: Seconds | None = None
-    """Seconds for all parts of one completion; null: only theirs count."""
     metric: str
     """The part that evaluation reports. It is not the reward."""
     partial_credit: bool = False

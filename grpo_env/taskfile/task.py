@@ -319,8 +319,7 @@ def make_task(data: Mapping[str, Any], source: str, folder: Path, overrides: Map
         check_template(template, f"{source}: {key}")
     file = _File(source, folder, spec.format, is_chat=spec.prompt.text is None)
     parts = _parts(spec.verifiers, file, ["verifiers"])
-    total = {"parts": parts, "deadline": spec.deadline}
-    verifier = build_verifier(find("weighted_sum"), total, source, ["verifiers"])
+    verifier = build_verifier(find("weighted_sum"), {"parts": parts}, source, ["verifiers"])
     places: dict[str, str] = {}
     for place, name, _ in entries(spec.verifiers):
         if name == "total":

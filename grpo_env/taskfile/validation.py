@@ -24,6 +24,9 @@ FORMER = {
 }
 """What values of a verifier's options in 0.1.0 are called now."""
 
+LEFT = {"deadline": "give each verifier its own"}
+"""What replaces keys of 0.1.0 that left."""
+
 
 def validate(model: type[Model], data: Mapping[str, Any], source: str) -> Model:
     """The mapping of a file as a ``model``. Raises ``UsageError`` naming ``source`` and the key path."""
@@ -108,7 +111,7 @@ def _usage_error(error: ValidationError, data: Any, model: Any, source: str, at:
     problem, path = problems[chosen], paths[chosen]
     where = f"{source}: {'.'.join([*at, *path])}" if (at or path) else source
     if problem["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-        text = f"unknown key; {nearest(path[-1], _keys(model, path[:-1]))}"
+        text = f"unknown key; {LEFT.get(path[-1]) or nearest(path[-1], _keys(model, path[:-1]))}"
     elif problem["type"] == "missing" and isinstance(problem["loc"][-1], int):
         text = f"too few items, got {_shown(problem['input'])}"
     elif problem["type"] == "missing":

@@ -255,7 +255,7 @@ class ReplaceableWorker(_Owner, Generic[A, B]):
         ``LateVerifierError`` instead of that if not ``again``.
         """
         end = time.monotonic() + seconds
-        late: dict[Place, Lateness] = {}
+        late: dict[Place, float] = {}
         with self._lock:
             try:
                 while True:
@@ -264,7 +264,7 @@ class ReplaceableWorker(_Owner, Generic[A, B]):
                     except LateVerifierError as error:
                         if not again:
                             raise
-                        late[error.lateness.place] = error.lateness
+                        late[error.lateness.place] = error.lateness.seconds
             finally:
                 self._killed = False
 

@@ -389,6 +389,12 @@ def test_bad_gold_answers_are_errors_or_skipped(file, folder):
             {"use": "any_of", "statuses": {"no_answer": -1}, "of": {"a": {"use": "accuracy"}}},
             "never has the status 'no_answer'; set this under 'of'",
         ),
+        (
+            "verifiers.any",
+            {"use": "any_of", "deadline": 5, "of": {"a": {"use": "accuracy"}}},
+            "verifier 'any': deadline: it combines several parts; set this under 'of', for each of them",
+        ),
+        ("deadline", 5, "deadline: unknown key; give each verifier its own"),
         ("verifiers.total", {"use": "tag_count"}, "verifiers.total: 'total' is the name of the whole reward; rename"),
         ("verifiers", {"accuracy": {}, "v1.2": {"use": "tag_count"}}, "verifiers.v1.2: a dot in a name separates"),
         ("verifiers.accuracy.statuses", {"no_anser": 1}, "did you mean 'no_answer'?"),

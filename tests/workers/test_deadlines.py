@@ -50,13 +50,6 @@ class Length(Verifier):
 
 
 @dataclass(frozen=True)
-class Naps(Verifier):
-    def __call__(self, example, completion):
-        time.sleep(60 if "nap" in completion.text else 0)
-        return Score(1.0)
-
-
-@dataclass(frozen=True)
 class ObeysInGroups(GroupVerifier):
     def group(self, example, completions):
         return [obey(completion.text) for completion in completions]
@@ -77,13 +70,6 @@ class ObeysAtOnce(Verifier):
 
     def score_groups(self, groups):
         return [[obey(completion.text) for completion in completions] for _, completions in groups]
-
-
-@dataclass(frozen=True)
-class Combines(WeightedSum):
-    def combine(self, scores, completion):
-        obey(completion.text)
-        return super().combine(scores, completion)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -198,24 +184,6 @@ def test_a_gate_that_was_late_is_closed():
 def test_statuses_replace_the_value_of_a_late_part():
     part = Part("obeys", Obeys(), deadline=SOON, statuses={"timeout": -1.0})
     assert shown(score_in_process(WeightedSum((part,)), make_groups(["spin"]))) == [[(-1.0, "scored")]]
-
-
-@pytest.mark.parametrize("nested", [False, True])
-def test_a_deadline_of_all_parts_together_names_the_part_that_was_running(nested):
-    parts = (Part("length", Length()), Part("naps", Naps()), Part("obeys", Obeys()))
-    verifier = WeightedSum(parts, deadline=SOON)
-    if nested:
-        verifier = WeightedSum((Part("sum", verifier), Part("other", Length())))
-    rows = score_in_process(verifier, make_groups(["nap", "abc"], ["spin"]))
-    name = "sum" if nested else "total"
-    scores = [score.part(name) for scores in rows for score in scores]
-    assert [(score.value, score.status) for score in scores] == [(0.0, "timeout"), (7.0, "scored"), (0.0, "timeout")]
-    assert scores[0].explanation == f"{name} did not end within {SOON:g} s; naps was running"
-    assert scores[2].explanation == f"{name} did not end within {SOON:g} s; obeys was running"
-    assert [part.value for part in scores[2].parts] == [4.0, 1.0, 0.0]
-    assert [part.seconds for part in scores[0].parts][1:] == [SOON, 0.0]  # once, though two parts have no score
-    if nested:
-        assert shown(rows) == [[(3.0, "scored"), (10.0, "scored")], [(4.0, "scored")]]
 
 
 def test_half_of_the_time_for_a_piece_bounds_each_verifier():
