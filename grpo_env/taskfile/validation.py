@@ -24,7 +24,10 @@ FORMER = {
 }
 """What values of a verifier's options in 0.1.0 are called now."""
 
-LEFT = {"deadline": "give each verifier its own"}
+LEFT = {
+    "deadline": "give each verifier its own",
+    "clip": "put the verifier under 'of' of one that says use: clip, low: 0, high: 1",
+}
 """What replaces keys of 0.1.0 that left."""
 
 
@@ -61,7 +64,7 @@ def check_names(cls: type[Verifier], options: Iterable[str], source: str, at: Se
         if key not in known:
             # An entry of `verifiers` has the options of its verifier next to its own keys.
             names = {*known, *VerifierSpec.model_fields} - {"parts"}
-            raise UsageError(f"{source}: {'.'.join([*at, key])}: unknown key; {nearest(key, names)}")
+            raise UsageError(f"{source}: {'.'.join([*at, key])}: {_unknown_key(key, names)}")
 
 
 def validated_options(
@@ -111,7 +114,7 @@ def _usage_error(error: ValidationError, data: Any, model: Any, source: str, at:
     problem, path = problems[chosen], paths[chosen]
     where = f"{source}: {'.'.join([*at, *path])}" if (at or path) else source
     if problem["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-        text = f"unknown key; {LEFT.get(path[-1]) or nearest(path[-1], _keys(model, path[:-1]))}"
+        text = _unknown_key(path[-1], _keys(model, path[:-1]))
     elif problem["type"] == "missing" and isinstance(problem["loc"][-1], int):
         text = f"too few items, got {_shown(problem['input'])}"
     elif problem["type"] == "missing":
@@ -123,6 +126,10 @@ def _usage_error(error: ValidationError, data: Any, model: Any, source: str, at:
         if problem["type"] == "string_type" and isinstance(problem["input"], bool | int | float):
             text += "; put text in quotes"
     return UsageError(f"{where}: {text}")
+
+
+def _unknown_key(key: str, known: Iterable[str]) -> str:
+    return f"unknown key; {LEFT.get(key) or nearest(key, known)}"
 
 
 def _shown(value: object) -> str:

@@ -378,7 +378,8 @@ def test_bad_gold_answers_are_errors_or_skipped(file, folder):
         ("verifiers.accuracy.rel_tol", float("nan"), "rel_tol: nan is not a value"),
         ("verifiers.accuracy.weight", {"linear": {"from": 1, "to": 0}}, "weight.linear.steps: this key is required"),
         ("verifiers.accuracy.when", "tags", "unknown part 'tags'"),
-        ("verifiers.accuracy.clip", [0, 1], "verifiers.accuracy.clip: unknown key"),
+        ("verifiers.accuracy.clip", [0, 1], "accuracy.clip: unknown key; put the verifier under 'of' of one that says"),
+        ("verifiers.accuracy.weight", {"cosine": {}}, "accuracy.weight.linear: this key is required"),
         (
             "verifiers.short",
             {"use": "cosine_length", "correct": [1], "of": {"a": {"use": "accuracy"}}},
