@@ -185,13 +185,8 @@ def _entry_points() -> EntryPoints:
 
 
 def load_attribute(home: str) -> Any:
-    """What ``module:name`` names, outside Python's standard library, where importing alone may have effects.
-
-    Raises ``ImportError``, ``AttributeError``, ``ValueError``.
-    """
+    """What ``module:name`` names. Raises ``ImportError``, ``AttributeError``, ``ValueError``."""
     module, _, attribute = home.partition(":")
-    if module.partition(".")[0] in sys.stdlib_module_names:
-        raise ImportError(f"{module} is a module of Python's standard library")
     return _attribute(import_module(module), attribute)
 
 

@@ -76,14 +76,6 @@ class Shot(Section):
     """Template of the reply."""
 
 
-# Parameters of transformers' ``apply_chat_template`` that are not variables of a template, and the prompt itself.
-TEMPLATE_ARGUMENTS = frozenset(
-    {"conversation", "messages", "chat_template", "add_generation_prompt", "continue_final_message", "tokenize"}
-    | {"padding", "truncation", "max_length", "return_tensors", "return_dict", "return_assistant_tokens_mask"}
-    | {"tokenizer_kwargs"}
-)
-
-
 class PromptSpec(Section):
     """Templates of the row: a chat (``user``, with ``system`` and ``shots``), a column of chats, or plain ``text``."""
 
@@ -110,8 +102,6 @@ class PromptSpec(Section):
             raise ValueError("'system' and 'shots' belong to a chat prompt; write them into 'text' instead")
         if self.text is not None and self.chat_template_kwargs:
             raise ValueError("'chat_template_kwargs' belongs to a chat prompt; 'text' goes through no chat template")
-        if reserved := sorted(TEMPLATE_ARGUMENTS & self.chat_template_kwargs.keys()):
-            raise ValueError(f"'chat_template_kwargs' cannot set {reserved[0]!r}; it is for variables of the template")
         return self
 
 

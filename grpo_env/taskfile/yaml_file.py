@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ import yaml
 
 from grpo_env.errors import UsageError
 
-MAX_SIZE = 10_000_000  # characters and values, with all aliases (*name) written out
 _BOOLEAN = "tag:yaml.org,2002:bool"
 _MERGE = "tag:yaml.org,2002:merge"
 _TEXT = "tag:yaml.org,2002:str"
@@ -19,7 +17,7 @@ _NO_NUMBER = re.compile(r"\d{4}-\d\d?-\d|.*:|[-+]?0[0-9_]+$")  # a date, a time,
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """Rejects duplicate keys, of which PyYAML silently keeps the last, and names the line of a value it cannot read.
+    """Rejects duplicate keys, of which PyYAML silently keeps the last.
 
     The keys ``on``, ``off``, ``yes`` and ``no`` are text, as are ``2024-05-01``, ``12:30`` and ``007`` everywhere; to
     YAML 1.1 they are booleans, a date, 750 and 7.
@@ -28,17 +26,6 @@ class _StrictLoader(yaml.SafeLoader):
     def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> str:
         tag: str = super().resolve(kind, value, implicit)  # type: ignore[no-untyped-call]
         return _TEXT if kind is yaml.ScalarNode and implicit[0] and _NO_NUMBER.match(value) else tag
-
-    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        try:
-            return super().construct_object(node, deep)
-        except UsageError:
-            raise
-        except ValueError as error:  # an integer of more than 4,300 digits
-            line = node.start_mark.line + 1
-            raise UsageError(
-                f"{self.name}, line {line}: not valid YAML: {str(error).partition(';')[0]}; put text in quotes"
-            ) from error
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
@@ -76,9 +63,9 @@ def parse_yaml(text: str, name: str) -> Any:
     try:
         loader = _StrictLoader(text)
         loader.name = name
-        node = loader.get_single_node()
-        _check_size(node, name)
-        return None if node is None else loader.construct_document(node)
+        return loader.get_single_data()
+    except UsageError:
+        raise
     except yaml.MarkedYAMLError as error:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
         unquoted = "; put a template ({{ ... }}) in quotes" if error.problem == "found unhashable key" else ""
@@ -88,29 +75,5 @@ def parse_yaml(text: str, name: str) -> Any:
         raise UsageError(f"{name}, line {at}: not valid YAML: the character U+{error.character:04X}") from error
     except RecursionError as error:
         raise UsageError(f"{name}: not valid YAML: nested too deeply") from error
-
-
-def _check_size(root: yaml.Node | None, name: str) -> None:
-    """Raises ``UsageError`` for a file that aliases make huge, or endless, once its values are copied or written."""
-    sizes: dict[int, float] = {}
-
-    def size(node: yaml.Node) -> float:
-        if id(node) not in sizes:
-            sizes[id(node)] = inf  # as long as it is not known: a value that contains itself
-            if isinstance(node, yaml.ScalarNode):
-                total: float = 1 + len(node.value)
-            elif isinstance(node, yaml.MappingNode):
-                total = 1 + sum(size(key) + size(value) for key, value in node.value)
-            else:
-                total = 1 + sum(map(size, node.value))
-            sizes[id(node)] = total
-            if total > MAX_SIZE:
-                line = node.start_mark.line + 1
-                raise UsageError(
-                    f"{name}, line {line}: with its aliases (*name) this value has more than {MAX_SIZE:,} characters; "
-                    "write out what is meant"
-                )
-        return sizes[id(node)]
-
-    if root is not None:
-        size(root)
+    except ValueError as error:  # a number of more than 4,300 digits, a date that is none
+        raise UsageError(f"{name}: not valid YAML: {error}") from error

