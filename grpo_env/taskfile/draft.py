@@ -24,7 +24,7 @@ from grpo_env.rows.reader import read_records
 from .dataset import is_local, load_rows
 from .doubtful_golds import doubtful
 from .gold_forms import MOST, SOME, TESTS, as_fraction, has_physical_unit, is_program, list_template
-from .kinds_of_golds import MATHEMATICS, PLURALS, counted, main_kind
+from .kinds_of_golds import counted, main_kind
 from .question_parts import LETTERS, Options, find_options, find_passages, find_unit, passage_template, variable
 from .schema import DatasetSpec
 from .task import make_task, make_verifier
@@ -35,7 +35,6 @@ MAX_ROWS = 100_000  # read to find out what a table holds
 SHOWN = 5  # rows whose passages are compared with their questions
 SMALL = 100  # rows; of fewer, three in ten are held out
 ID = ("id", "uid", "uuid", "key", "sku", "index")
-ENTRY_POINT = ("entry_point",)
 CASE_ROWS = 50  # rows that are tried for a case
 REASONING = "I read the question again and work it out."
 SHORT = 80  # characters of an answer that suits a case
@@ -100,16 +99,18 @@ def draft_task(file: Path, data: str | Path, question: str | None = None, answer
     options = find_options(table.rows, table.raw, (table.question, table.answer))
     metric = _metric(table, options)
     golds = metric.golds(table)
-    unusable = sum(metric.verifier.problem(_example(gold, row)) is not None for gold, row in _pairs(golds, table))
+    pairs = zip(golds, table.rows, strict=True)
+    unusable = sum(metric.verifier.problem(_example(gold, row)) is not None for gold, row in pairs)
     kinds = Counter(kind for gold in golds if gold and (kind := _kind(gold)))
     id_template = _id_template(table.names, table.rows)
+    part = _flow({metric.name: {"weight": 1.0, **metric.options}})[1:-1]
     sections = {
         "task": file.stem,
-        "description": _quoted(_description(table, kinds)),
+        "description": _quoted(f"{len(table.rows):,} questions of {Path(table.data).name}."),
         "dataset": _dataset(table, file, id_template, metric, unusable),
         "user": _quoted(_prompt(table, options, metric)),
         "asked": "the letter of the right option" if metric.options.get("kind") == "choice" else "the result",
-        "verifiers": f"{metric.why and f'# {metric.why}{chr(10)}  '}{_line(metric)}",
+        "verifiers": f"# {metric.why}\n  {part}" if metric.why else part,
         "metric": metric.name,
         "cases": "\n".join(_cases(table, metric, golds)),
     }
@@ -150,10 +151,6 @@ def _column(given: str | None, what: str, words: Sequence[str], table: _Table, t
 
 def _text(value: Any) -> str:
     return "" if value is None else str(value).strip()
-
-
-def _pairs(golds: Sequence[str], table: _Table) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    return zip(golds, table.rows, strict=True)
 
 
 def _example(gold: str, row: Mapping[str, Any]) -> Example:
@@ -208,8 +205,7 @@ def _tests(table: _Table) -> dict[str, Any]:
     tests = guess(table.names, TESTS)
     if tests is None or not _are_programs(table):
         return {}
-    entry_point = guess([name for name in table.names if name in ENTRY_POINT], ("entry",))
-    return {"tests": tests} | ({"entry_point": entry_point} if entry_point else {})
+    return {"tests": tests} | ({"entry_point": "entry_point"} if "entry_point" in table.names else {})
 
 
 def _numbers(table: _Table, metric: _Metric, golds: Sequence[str]) -> _Metric:
@@ -248,7 +244,7 @@ def _final_answer(table: _Table) -> str:
         return f"{{{{ {name}.split('####')[-1] | trim }}}}"
     if all(gold.count("<answer>") == 1 == gold.count("</answer>") for gold in golds):
         return f"{{{{ {name}.split('<answer>')[-1].split('</answer>')[0] | trim }}}}"
-    if any(name in ENTRY_POINT for name in table.names) and _are_programs(table):  # HumanEval's go on from the prompt
+    if "entry_point" in table.names and _are_programs(table):  # HumanEval's go on from the prompt
         return f"{{{{ {variable(table.question)} }}}}{{{{ {name} }}}}"
     return f"{{{{ {name} }}}}"
 
@@ -281,18 +277,6 @@ def _kind(gold: str, **options: Any) -> str | None:
     return score_one(verifier, Example("", answer=gold), Completion("")).kind
 
 
-def _description(table: _Table, kinds: Mapping[str, int]) -> str:
-    """How many questions, and the kinds of their answers; of several, which share each has."""
-    counts = Counter(kinds)
-    if (main := main_kind(counts)) in MATHEMATICS:  # which counts as one kind
-        counts = Counter({kind: count for kind, count in kinds.items() if kind not in MATHEMATICS})
-        counts[main] = sum(kinds.get(kind, 0) for kind in MATHEMATICS)
-    shares = [(PLURALS[kind], count / counts.total()) for kind, count in counts.most_common()]
-    listed = [f"{name} ({share:.0%})" if share < 0.995 else name for name, share in shares if share >= 0.005]
-    by = f", answered by {' and '.join(filter(None, (', '.join(listed[:-1]), listed[-1])))}" if listed else ""
-    return f"{len(table.rows):,} questions of {Path(table.data).name}{by}."
-
-
 def _notes(table: _Table, kinds: Counter[str], unusable: int, has_ids: bool) -> Iterator[str]:
     """What was found; ``check`` says what is wrong with the data."""
     columns = ", ".join(table.names)
@@ -319,7 +303,7 @@ def _dataset(table: _Table, file: Path, id_template: str | None, metric: _Metric
 
 def _cases(table: _Table, metric: _Metric, golds: Sequence[str]) -> Iterator[str]:
     """A right and a wrong completion for the first row that gives both, if there is one with a short answer."""
-    pairs = sorted(islice(_pairs(golds, table), CASE_ROWS), key=lambda pair: len(pair[0]) > SHORT)
+    pairs = sorted(islice(zip(golds, table.rows, strict=True), CASE_ROWS), key=lambda pair: len(pair[0]) > SHORT)
     for gold, row in pairs:
         info = {name: row[name] for name in metric.options.values() if metric.name == "python_tests"}
         score = partial(_value, metric.verifier, Example("", answer=gold, info=info))
@@ -345,10 +329,6 @@ def _written(gold: str, metric: _Metric) -> str:
 
 def _completion(answer: str) -> str:
     return f"<think>\n{REASONING}\n</think>\n<answer>\n{answer}\n</answer>"
-
-
-def _line(metric: _Metric) -> str:
-    return _flow({metric.name: {"weight": 1.0, **metric.options}})[1:-1]
 
 
 def _flow(value: Any) -> str:

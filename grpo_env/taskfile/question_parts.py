@@ -123,19 +123,15 @@ def _options_template(columns: Sequence[str], rows: Sequence[Row], has_labels: b
         return "\n".join(f"{label}{{{{ {variable(name)} }}}}" for label, name in zip(labels, columns, strict=False))
     name = variable(columns[0])
     value: Any = next((row[columns[0]] for row in rows if _texts(row.get(columns[0]))), [])
-    if isinstance(value, list) and not has_labels:
-        return f"{{{{ {name} | join('\n') }}}}"
     if isinstance(value, dict) and {"text", "label"} <= value.keys():
         return f"{{% for option in {name}.text %}}{{{{ {name}.label[loop.index0] }}}}) {{{{ option }}}}\n{{% endfor %}}"
     if isinstance(value, dict):
         return f"{{% for letter, option in {name} | items %}}{{{{ letter }}}}) {{{{ option }}}}\n{{% endfor %}}"
-    if isinstance(value, list) and all(map(_LABELED.match, map(str, value))):
+    if not isinstance(value, list):
+        return f"{{{{ {name} }}}}"
+    if not has_labels or all(_LABELED.match(str(option)) for option in value):
         return f"{{{{ {name} | join('\\n') }}}}"
-    return (
-        f"{{% for option in {name} or [] %}}{{{{ '{LETTERS}'[loop.index0] }}}}) {{{{ option }}}}\n{{% endfor %}}"
-        if isinstance(value, list)
-        else f"{{{{ {name} }}}}"
-    )
+    return f"{{% for option in {name} or [] %}}{{{{ '{LETTERS}'[loop.index0] }}}}) {{{{ option }}}}\n{{% endfor %}}"
 
 
 def _letter(gold: str) -> int:
