@@ -107,18 +107,13 @@ class Task:
     @property
     def metric_verifier(self) -> Verifier:
         """The verifier of the part that evaluation reports."""
-        part = _part(self.verifier, self.metric)
-        return self.verifier if part is None else part.verifier
+        return cast("Part", _part(self.verifier, self.metric)).verifier
 
     @property
     def metric_alone(self) -> Verifier:
         """A reward of one part, the metric, with its deadline and without its gate."""
-        part = _part(self.verifier, self.metric)
-        return (
-            self.verifier
-            if part is None
-            else replace(cast("Composite", self.verifier), parts=(replace(part, when=None),))
-        )
+        part = cast("Part", _part(self.verifier, self.metric))
+        return replace(cast("Composite", self.verifier), parts=(replace(part, when=None),))
 
     @property
     def defaults(self) -> Mapping[str, Any]:
@@ -332,7 +327,10 @@ def make_task(data: Mapping[str, Any], source: str, folder: Path, overrides: Map
     names = list(places)
     if spec.metric not in names:
         raise UsageError(f"{source}: metric: no verifier is called {spec.metric!r}; {nearest(spec.metric, names)}")
-    if cast("Part", _part(verifier, spec.metric)).values is not None:
+    metric = _part(verifier, spec.metric)
+    if metric is None:
+        raise UsageError(f"{source}: metric: {spec.metric!r} is in a verifier whose options are templates of the row")
+    if metric.values is not None:
         raise UsageError(
             f"{source}: {places[spec.metric]}.values: the metric counts what is right; rename this part, and add "
             f"{spec.metric} without values and with weight: 0"

@@ -359,6 +359,11 @@ def test_bad_gold_answers_are_errors_or_skipped(file, folder):
             "verifiers.accuracy: verifiers.both.of.accuracy has the same name; rename one of them",
         ),
         ("metric", "acuracy", "metric: no verifier is called 'acuracy'; did you mean 'accuracy'?"),
+        (
+            "verifiers",
+            {"most": {"use": "clip", "high": "{{ points }}", "of": {"accuracy": {}}}},
+            "metric: 'accuracy' is in a verifier whose options are templates of the row",
+        ),
         ("verifiers", {}, "verifiers: "),
         ("verifiers.acuracy", {}, "verifiers.acuracy: unknown verifier 'acuracy'; did you mean 'accuracy'?"),
         ("verifiers.accuracy.wieght", 1, "verifiers.accuracy.wieght: unknown key; did you mean 'weight'?"),
