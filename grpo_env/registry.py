@@ -1,4 +1,4 @@
-"""Looks up verifiers by name: registered in this process, built in, from an entry point, ``module:Class`` or a file.
+"""Looks up verifiers by name: registered in this process, built in, ``module:Class`` or a file.
 
 Instead of a class, a module or a file may have a plain function (``verifiers/function.py``).
 
@@ -16,17 +16,13 @@ from importlib.resources import files
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from grpo_env.core import Verifier
 from grpo_env.errors import UsageError, nearest
 
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoints
-
 V = TypeVar("V", bound=type[Verifier])
 
-ENTRY_POINTS = "grpo_env.verifiers"
 SAFE = "GRPO_ENV_SAFE"
 
 # The classes of the built-in verifiers, as strings so that a lookup imports only one module.
@@ -110,8 +106,6 @@ def find(name: str) -> type[Verifier]:
         return _registered[name]
     if name in BUILT_IN:
         return _load(BUILT_IN[name])
-    for entry in _entry_points().select(name=name):
-        return _load(entry.value)
     if ":" in name:
         return _load(name)
     raise UsageError(
@@ -175,13 +169,7 @@ def _import_file(file: Path) -> str:
 
 def names() -> list[str]:
     """All known names except ``module:Class``, sorted."""
-    return sorted({*_registered, *BUILT_IN, *(entry.name for entry in _entry_points())})
-
-
-def _entry_points() -> EntryPoints:
-    from importlib.metadata import entry_points  # costs as much as all other imports of a worker process
-
-    return entry_points(group=ENTRY_POINTS)
+    return sorted({*_registered, *BUILT_IN})
 
 
 def load_attribute(home: str) -> Any:

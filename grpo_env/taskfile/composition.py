@@ -14,7 +14,6 @@ from .task import Task
 
 if TYPE_CHECKING:
     from grpo_env.verifiers.parts_and_gates import Part
-    from grpo_env.verifiers.schedule import Linear
 
 Supervision = Literal["outcome", "process", "both"]
 FIX_STEPS = (
@@ -50,14 +49,10 @@ def may_have_steps(verifier: Verifier) -> bool:
 
 def _may_score_steps(part: Part) -> bool:
     """Whether a part with a process weight may have steps; one that is judged in each turn has them."""
-    return _is_not_zero(part.step_weight) and (part.on != "last" or may_have_steps(part.verifier))
+    return part.step_weight != 0 and (part.on != "last" or may_have_steps(part.verifier))
 
 
 def _varies(part: Part) -> bool:
     """Whether a part contributes to the total: it and, in a sum, a part of it has a weight at some step."""
     inner: Sequence[Part] = getattr(part.verifier, "parts", ())
-    return _is_not_zero(part.weight) and (not inner or any(map(_varies, inner)))
-
-
-def _is_not_zero(weight: float | Linear) -> bool:
-    return weight != 0 if isinstance(weight, int | float) else (weight.start, weight.end) != (0, 0)
+    return part.weight != 0 and (not inner or any(map(_varies, inner)))

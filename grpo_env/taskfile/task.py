@@ -128,10 +128,8 @@ class Task:
     ) -> SplitRows:
         """The first ``limit`` rows of a split that ``dataset.filter`` keeps and for which ``use`` is true.
 
-        Raises ``UsageError``, and ``ValueError`` for a limit below 0.
+        Raises ``UsageError``.
         """
-        if limit is not None and limit < 0:
-            raise ValueError(f"limit is a number of rows, at least 0, not {limit}")
 
         def choose(number: int, row: Mapping[str, Any], place: str) -> bool | None:
             template = self.spec.dataset.filter
@@ -146,8 +144,7 @@ class Task:
         """The first ``limit`` examples of a split, or of each with ``all``.
 
         ``report`` is called with a line about the rows that ``dataset.filter`` leaves out, if there are any. Raises
-        ``UsageError`` for missing columns, an empty split and gold answers that cannot be parsed, and ``ValueError``
-        for a limit below 0.
+        ``UsageError`` for missing columns, an empty split and gold answers that cannot be parsed.
         """
         if split == "all":
             return [example for own in self.spec.dataset.split for example in self.examples(own, limit, report)]
