@@ -37,8 +37,8 @@ def plan_lines(mixture: Mixture, gpu: float, settings: Mapping[str, Any]) -> Ite
     rows = config.prompts_per_step * config.group_size
     sampled = f"{rows} completions of {config.sampling.max_new_tokens} tokens after prompts of {prompt}"
     if plan.fits:
-        size = f"{plan.tokens:,} tokens ({plan.per_position / 1e6:.2f} MB a token)"
-        yield f"fits       micro-batches of {size}; {sampled}"
+        batch = f"{plan.tokens:,} tokens ({plan.per_position / 1e6:.2f} MB a token)"
+        yield f"fits       micro-batches of {batch}; {sampled}"
         return
     yield f"too large  {sampled}"
     yield next(_savings(settings, mixture, gpu, prompt), "None of the settings that save memory is enough.")
