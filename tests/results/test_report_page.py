@@ -8,8 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from grpo_env.core import Completion, Score, StepScore
-from grpo_env.results.notebook import show, show_report
+from grpo_env.core import StepScore
 from grpo_env.results.report import make_report, render
 from grpo_env.results.report.spans import find_answer, level, mark_text, visible
 
@@ -181,17 +180,6 @@ def test_step_levels_and_codes_of_invisible_characters():
 
 
 # Notebooks
-
-
-def test_scores_and_reports_as_html(rows):
-    steps = (StepScore(0, 5, 1.0, HOSTILE),)
-    score = Score(0.5, name="total", parts=(Score(0.5, name="accuracy", answer="2", steps=steps),))
-    completion = Completion("1+1=2 <b>")
-    assert '<mark>2</mark></span><sup class="v4">1</sup> &lt;b&gt;' in show(score, completion)
-    unscored = Score(None, "bad_gold", name="total")
-    for page in (show(score, completion), show(unscored, HOSTILE)):
-        assert "script" not in Page(page).tags
-    assert show_report(make_report(rows)).startswith("<iframe srcdoc=")
 
 
 def cells(html):
