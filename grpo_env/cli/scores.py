@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
-from urllib.parse import quote
 
 import typer
 
@@ -28,14 +26,12 @@ from .options import (
     console,
     ending_by_sigterm,
     loaded_task,
-    require_extra,
     say,
     write_new,
 )
 from .tasks import export_env
 
 if TYPE_CHECKING:
-    from grpo_env.results.report import Report
     from grpo_env.taskfile.task import Task
 
 ScoresFile = Annotated[Path, typer.Argument(help="File written by grpo_env score.")]
@@ -128,12 +124,6 @@ def split_files(arguments: list[str]) -> tuple[list[Path], list[str]]:
 def report(
     scores: ScoresFile,
     out: Annotated[Path, typer.Option("--out", "-o", help="HTML file to write.")] = Path("report.html"),
-    groups: Annotated[
-        Path | None,
-        typer.Option(
-            "--groups", metavar="PAGE", help="Also write the groups of its completions to a page; link to it."
-        ),
-    ] = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Write an HTML report on a reward from a scores file, with warnings."""
@@ -141,32 +131,13 @@ def report(
     from grpo_env.results.report.captions import headline
     from grpo_env.results.report.caveats import reward_warnings
 
-    if groups and groups.resolve() == out.resolve():
-        raise UsageError(f"{out}: --groups and --out are the same file; give two names")
-    for file in [out, *([groups] if groups else [])]:  # checked before the work, and again when writing
-        check_free(file, overwrite=overwrite)
+    check_free(out, overwrite=overwrite)  # before the work, and again when writing
     report = make_report(scores)
-    if groups:
-        write_new(groups, _groups_page(scores, report), overwrite=overwrite)
-    write_new(out, render(report, _link(out, groups) if groups else None), overwrite=overwrite)
+    write_new(out, render(report), overwrite=overwrite)
     say(headline(report))
     for warning in reward_warnings(report):
         say(f"warning: {warning.problem}. {warning.advice}.", "yellow")
-    for file in filter(None, (out, groups)):
-        say(f"Wrote {file}")
-
-
-def _groups_page(scores: Path, report: Report) -> str:
-    """The page of the groups of the completions that a report shows."""
-    require_extra("view")
-    from grpo_env.view.bundle import bundle_groups
-
-    return bundle_groups(scores, [row["n"] for rows in report.samples.values() for row in rows])
-
-
-def _link(page: Path, target: Path) -> str:
-    """The address of a file, relative to a page."""
-    return quote(Path(os.path.relpath(target, page.parent)).as_posix())
+    say(f"Wrote {out}")
 
 
 def compare(

@@ -35,20 +35,6 @@ def bundle(paths: Sequence[Path], query: str, limit: int) -> str:
         return _render(store, table, rows, selection, queries.count(store, table, selection))
 
 
-def bundle_groups(path: Path, numbers: Sequence[int]) -> str:
-    """The page of the groups that rows ``numbers`` of a file belong to. Row n, from 0, is its section ``#cn``.
-
-    Raises ``UsageError``.
-    """
-    with _indexed(path) as (store, table):
-        rows = store.query(
-            f"SELECT * FROM rows_{table.tag} WHERE g IN (SELECT g FROM rows_{table.tag} WHERE n IN (SELECT unnest(?))) "
-            "ORDER BY n",
-            [list(numbers)],
-        )
-        return _render(store, table, rows, Selection(), table.rows)
-
-
 @contextmanager
 def _indexed(path: Path) -> Iterator[tuple[Store, Table]]:
     """The complete index of a file."""

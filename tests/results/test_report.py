@@ -140,7 +140,6 @@ def test_a_sound_reward_has_no_warnings(row):
     ("change", "words"),
     [
         (lambda index: {"finish_reason": "length" if index % 9 == 0 else "stop"}, "11% of the completions were"),
-        (lambda index: {"seconds": 9.0 if index == 3 else 0.001}, "slowest 1% of the completions take 98% of"),
         (lambda index: {"label": index % 2 == 0}, "100% of the labels (90 false positives, 90 false negatives)"),
         (lambda index: {"text": "x" * (5 + 90 * (index % 2))}, "accuracy and length the correlation is 1.00 ("),
     ],

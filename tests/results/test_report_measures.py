@@ -17,7 +17,6 @@ from grpo_env.results.report.measures import (
     estimate,
     estimate_pass_at_k,
     powers_of_two,
-    slowest_fraction,
     trend,
     variance_fractions,
 )
@@ -184,11 +183,6 @@ def test_a_trend_is_the_mean_in_quantile_bins():
     assert trend(floats(1, 2, 3), floats(0, 1, 1), bins=2)[:2] == ((1, 2.5), (0, 1))  # an edge begins the next bin
     assert trend(floats(3, 3), floats(0, 1))[:2] == ((3,), (0.5,))
     assert trend(floats(nan), floats(1))[:2] == ((), ())
-
-
-def test_the_fraction_of_time_that_the_slowest_hundredth_takes():
-    assert slowest_fraction(floats(*[1] * 99, 901)) == pytest.approx(0.901)
-    assert slowest_fraction(floats(0, 0)) is None
 
 
 # Groups

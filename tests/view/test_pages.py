@@ -510,29 +510,6 @@ def test_the_command_writes_a_bundle_and_overwrites_nothing(rows, write, tmp_pat
     assert out.read_bytes() == before
 
 
-def test_a_report_links_its_completions_to_their_groups(row, write, tmp_path):
-    rows = [row(group, at, at % 2 if group < 9 else 1) for group in range(12) for at in range(3)]
-    scores = write(rows)
-    (tmp_path / "pages").mkdir()
-    page, groups = tmp_path / "report.html", tmp_path / "pages/the groups.html"
-    arguments = ["view", "report", str(scores), "--out", str(page), "--groups", str(groups)]
-    result = CliRunner().invoke(command, arguments)
-    assert result.exit_code == 0, result.exception
-    links = [value for _, name, value in Page(page.read_text()).attributes if name == "href"]
-    assert len(links) >= 10
-    assert {link.partition("#c")[0] for link in links} == {"pages/the%20groups.html"}
-    shown = {int(link.partition("#c")[2]) // 3 for link in links}  # three rows a group
-    assert shown < set(range(12))
-    sections = [int(value[1:]) for tag, name, value in Page(groups.read_text()).attributes if name == "id"]
-    assert sections == [3 * group + at for group in sorted(shown) for at in range(3)]
-    assert isinstance(
-        CliRunner().invoke(command, [*arguments, "--out", str(tmp_path / "new.html")]).exception, UsageError
-    )
-    assert not (tmp_path / "new.html").exists()
-    same = CliRunner().invoke(command, [*arguments, "--out", str(groups), "--overwrite"])
-    assert "--groups and --out are the same file" in str(same.exception)
-
-
 def test_the_command_says_which_extra_is_missing(monkeypatch, rows, write):
     monkeypatch.setattr("grpo_env.cli.options.find_spec", lambda name: None)
     result = CliRunner().invoke(command, ["view", str(write(rows))])

@@ -10,7 +10,7 @@ from ..part_scores import is_called
 from .charts import is_like_reward
 
 if TYPE_CHECKING:
-    from .report import Report, Steps, Times
+    from .report import Report, Steps
 
 
 def headline(report: Report) -> str:
@@ -130,23 +130,6 @@ def length(report: Report) -> str:
     interval = f", 95% interval {ends[0]:.2f} to {ends[1]:.2f}" if ends else ""
     with_metric = "" if length.metric_correlation is None else f"; with {report.metric} {length.metric_correlation:.2f}"
     return f"{mean}; {trend} (correlation with the reward {length.reward_correlation:.2f}{interval}{with_metric})."
-
-
-def times(times: Times) -> str:
-    """Where the time goes."""
-    slowest = times.slowest_fraction
-    tail = "" if slowest is None else f", of which the slowest 1% of the completions took {slowest:.0%}"
-    return (
-        f"Scoring took {seconds(times.total)} in total{tail}. The median score took {seconds(times.median)}, the "
-        f"slowest {seconds(times.longest)}."
-    )
-
-
-def seconds(value: float) -> str:
-    """A time with its unit."""
-    if value < 1:
-        return f"{value * 1000:{'.0f' if value >= 0.0995 else '.2g'}} ms"
-    return f"{value:.2g} s" if value < 10 else f"{value:,.0f} s"
 
 
 def steps(steps: Steps) -> str:

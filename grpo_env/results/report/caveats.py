@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from grpo_env.core import UNSCORED
 
 from ..part_scores import is_called
-from .captions import seconds
 
 if TYPE_CHECKING:
     from grpo_env.confidence_intervals import Interval
@@ -183,20 +182,13 @@ def labels(report: Report) -> Iterator[RewardWarning]:
         )
 
 
-def slow(report: Report) -> Iterator[RewardWarning]:
-    """Some scores timed out, or the slowest 1% take more than half of the time."""
+def timeouts(report: Report) -> Iterator[RewardWarning]:
+    """Some scores timed out."""
     timeouts = sum(part.statuses.get("timeout", 0) for part in (report.total, *report.parts))
     if timeouts:
         yield RewardWarning(
             f"{timeouts:,} scores timed out",
-            "A timeout normally counts as 0. See the slowest completions below",
-        )
-    times = report.times
-    if times and times.slowest_fraction is not None and times.slowest_fraction > 0.5 and report.completions >= 100:
-        yield RewardWarning(
-            f"the slowest 1% of the completions take {times.slowest_fraction:.0%} of the scoring time "
-            f"(slowest {seconds(times.longest)}, median {seconds(times.median)})",
-            "In training, every step waits for its slowest score. See the slowest completions below",
+            "A timeout normally counts as 0. In training, every step waits for its slowest score",
         )
 
 
@@ -227,6 +219,6 @@ CHECKS: tuple[Check, ...] = (
     no_answer,
     length,
     labels,
-    slow,
+    timeouts,
 )
 """The checks, most serious first."""

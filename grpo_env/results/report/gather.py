@@ -17,7 +17,7 @@ from ..part_scores import PartScore, is_called, named_parts, total_score
 from ..rows import ScoreRow, groups
 from .groups import GroupKind, Member, group_kind, is_misranked, steps_differ
 from .measures import Floats
-from .samples import Samples, Top
+from .samples import Samples
 from .votes import Votes, count_votes
 
 MAX_REASONS = 3  # different explanations kept for each status of a part
@@ -108,7 +108,6 @@ class Gathered:
     metrics: Column = field(default_factory=Column)
     characters: Column = field(default_factory=Column)
     tokens: Column = field(default_factory=Column)
-    seconds: Column = field(default_factory=Column)
     parts: dict[str, PartColumns] = field(default_factory=dict)
     finish_reasons: Counter[str] = field(default_factory=Counter)
     labels: Counter[tuple[bool, bool]] = field(default_factory=Counter)  # (label, correct by the metric)
@@ -125,7 +124,6 @@ class Gathered:
     group_totals: array[float] = field(default_factory=lambda: array("d"))  # sum, size, sum, size, ...
     group_metrics: array[float] = field(default_factory=lambda: array("d"))
     samples: Samples = field(default_factory=Samples)
-    slowest: Top = field(default_factory=Top)
 
 
 def gather(rows: Iterable[ScoreRow], source: str) -> Gathered:
@@ -174,7 +172,6 @@ def _check_task(data: Gathered, row: ScoreRow, source: str) -> None:
 def _add_row(data: Gathered, row: ScoreRow) -> Member:
     index, total, parts = data.completions, total_score(row), dict(named_parts(row))
     data.total.add(index, total)
-    data.seconds.put(index, row.get("seconds"))
     data.tokens.put(index, row.get("num_tokens"))
     data.finish_reasons[row.get("finish_reason") or "unknown"] += 1
     data.without_prompt += row.get("prompt_recorded") is False
@@ -194,8 +191,7 @@ def _add_row(data: Gathered, row: ScoreRow) -> Member:
     if row.get("label") is not None and value is not None:
         data.labels[bool(row["label"]), value >= 1] += 1
     if total.value is not None:
-        data.samples.offer({**row, "n": index}, total.value, value)
-    data.slowest.offer(row.get("seconds") or 0.0, row)
+        data.samples.offer(row, total.value, value)
     weighted_parts = {name: part.value for name, part in parts.items() if part.weight and "." not in name}
     return Member(total.value, value, answer, weighted_parts, tuple(step["value"] for step in total.steps))
 

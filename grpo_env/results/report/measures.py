@@ -144,11 +144,3 @@ def trend(xs: Floats, ys: Floats, bins: int = 10) -> Series:
     filled = counts > 0
     x_means, y_means = (np.bincount(bin_of, weights=column)[filled] / counts[filled] for column in (xs, ys))
     return Series(tuple(x_means.tolist()), tuple(y_means.tolist()))
-
-
-def slowest_fraction(seconds: Floats) -> float | None:
-    """The fraction of all seconds that the slowest 1% of the scores take (at least one score)."""
-    seconds = np.sort(seconds[~np.isnan(seconds)])
-    if not len(seconds) or not seconds.sum():
-        return None
-    return float(seconds[-max(1, round(0.01 * len(seconds))) :].sum() / seconds.sum())

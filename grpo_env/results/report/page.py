@@ -29,11 +29,8 @@ MAX_TURNS = 24  # turns shown of an episode
 MAX_SHOWN = 6000  # characters shown of all turns, and as many of what the model was told, roughly
 
 
-def render(report: Report, groups: str | None = None) -> str:
-    """The page. Everything that comes from the scores file is escaped.
-
-    ``groups`` is the address of a page that has each completion with its group, as ``#c`` and the row's number.
-    """
+def render(report: Report) -> str:
+    """The page. Everything that comes from the scores file is escaped."""
     ranges = [(steps.lowest, steps.highest) for steps in report.steps]
     scale = (min(low for low, _ in ranges), max(high for _, high in ranges)) if ranges else None
     samples = report.samples.items()
@@ -44,7 +41,6 @@ def render(report: Report, groups: str | None = None) -> str:
         warnings=reward_warnings(report),
         charts={name: [svg(chart) for chart in section] for name, section in charts(report).items()},
         meanings=MEANINGS,
-        groups=groups,
         samples={heading: [_sample(row, report.metric, scale) for row in rows] for heading, rows in samples},
     )
 

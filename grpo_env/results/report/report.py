@@ -27,7 +27,6 @@ from .measures import (
     estimate_pass_at_k,
     is_constant,
     powers_of_two,
-    slowest_fraction,
     trend,
     variance_fractions,
 )
@@ -106,18 +105,6 @@ class Steps:
 
 
 @dataclass(frozen=True)
-class Times:
-    """Seconds of scoring."""
-
-    total: float
-    median: float
-    longest: float
-    slowest_fraction: float | None
-    """The fraction of the total that the slowest 1% takes."""
-    slowest: tuple[ScoreRow, ...]
-
-
-@dataclass(frozen=True)
 class Report:
     """The numbers of ``grpo_env view report``."""
 
@@ -152,11 +139,10 @@ class Report:
     """Those in which a wrong completion has a higher reward than a correct one."""
     length: Length | None
     steps: tuple[Steps, ...]
-    times: Times | None
     labels: Mapping[tuple[bool, bool], int]
     """Counts by (label, correct by the metric)."""
     samples: Mapping[str, tuple[ScoreRow, ...]]
-    """By heading; ``n`` is the row's number in the file, from 0."""
+    """By heading."""
     has_text: bool
     without_prompt: int
     """Completions that may be of another prompt than the task's, since the file did not have theirs."""
@@ -210,7 +196,6 @@ def make_report(scores: Path | str | Iterable[ScoreRow], source: str | None = No
         misranked=data.misranked,
         length=_length(data, totals, metrics),
         steps=tuple(_steps(name, part, totals) for name, part in data.parts.items() if part.step_range),
-        times=_times(data),
         labels=data.labels,
         samples={name: tuple(rows) for name, rows in data.samples.by_heading(reward.value if reward else 0.0).items()},
         has_text=data.texts > 0,
@@ -306,18 +291,4 @@ def _steps(name: str, part: PartColumns, totals: Floats) -> Steps:
         highest=highest,
         by_position=tuple(total / count if count else None for total, count in part.by_position),
         reward_by_number=trend(numbers, totals),
-    )
-
-
-def _times(data: Gathered) -> Times | None:
-    seconds = data.seconds.values(data.completions)
-    seconds = seconds[~np.isnan(seconds)]
-    if not len(seconds):
-        return None
-    return Times(
-        total=float(seconds.sum()),
-        median=float(np.median(seconds)),
-        longest=float(seconds.max()),
-        slowest_fraction=slowest_fraction(seconds),
-        slowest=tuple(data.slowest.rows()),
     )
