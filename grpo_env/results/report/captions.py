@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from grpo_env.plural import counted
 
-from ..part_scores import is_called
 from .charts import is_like_reward
 
 if TYPE_CHECKING:
@@ -94,21 +93,6 @@ def statuses(report: Report) -> str:
         f"{report.unscored:,} of {report.completions:,} completions ({report.unscored / report.completions:.1%}) are "
         "unscored. That is not a reward of 0: they are left out of training and of all means on this page."
     )
-
-
-def rules(report: Report) -> str:
-    """Which rules accept and refuse most, by the metric or else the first part with rules; empty if none has any."""
-    ruled = [part for part in (*report.parts, report.total) if part.rules]
-    if not ruled:
-        return ""
-    part = next((part for part in ruled if is_called(part.name, report.metric)), ruled[0])
-    said = []
-    for verb, counts in zip(("accepts", "refuses"), zip(*part.rules.values(), strict=True), strict=True):
-        count, rule = max(zip(counts, part.rules, strict=True), key=lambda pair: pair[0])
-        if count:
-            why = f"by {rule[:100]}" if rule else "because nothing was compared"
-            said.append(f"{verb} most often {why} ({count:,} of {sum(counts):,})")
-    return f"{part.name} {' and '.join(said)}."
 
 
 def length(report: Report) -> str:

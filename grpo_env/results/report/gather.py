@@ -22,8 +22,6 @@ from .votes import Votes, count_votes
 
 MAX_REASONS = 3  # different explanations kept for each status of a part
 MAX_REASON_LENGTH = 300  # characters kept of each
-MAX_RULES = 1000  # rules of a part that are counted one by one, so that memory is bounded
-OTHER_RULES = "other rules"
 POSITIONS = 5  # bins of a step's relative position
 
 
@@ -61,7 +59,7 @@ class PartColumns:
     process: float = 0.0
     statuses: Counter[str] = field(default_factory=Counter)
     reasons: dict[str, list[str]] = field(default_factory=dict)
-    rules: dict[str, list[int]] = field(default_factory=dict)  # by rule: scored below 1, and at least 1
+    rules: Counter[tuple[str, bool]] = field(default_factory=Counter)  # (rule, accepted) -> completions
     step_count: Column = field(default_factory=Column)
     by_position: list[tuple[float, int]] = field(default_factory=lambda: [(0.0, 0)] * POSITIONS)  # (sum, count)
     step_range: tuple[float, float] | None = None
@@ -79,8 +77,7 @@ class PartColumns:
         if reason and len(reasons) < MAX_REASONS and reason not in reasons:
             reasons.append(reason)
         if score.value is not None:
-            rule = score.rule if score.rule in self.rules or len(self.rules) < MAX_RULES else OTHER_RULES
-            self.rules.setdefault(rule, [0, 0])[score.value >= 1] += 1
+            self.rules[score.rule, score.value >= 1] += 1
         if score.steps:
             self._add_steps(row, [step["value"] for step in score.steps])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from grpo_env.html_table import html_table
 from ..rows import ScoreRow, read_scores
 from .captions import headline
 from .caveats import reward_warnings
-from .gather import OTHER_RULES, Gathered, PartColumns, gather
+from .gather import Gathered, PartColumns, gather
 from .groups import GroupKind
 from .measures import (
     Bins,
@@ -31,8 +32,6 @@ from .measures import (
     variance_fractions,
 )
 from .votes import LARGEST_K, majority_at_k
-
-MAX_RULES = 20  # rules of a part that have a line of their own
 
 
 @dataclass(frozen=True)
@@ -231,13 +230,11 @@ def _part(name: str, part: PartColumns, rows: int, variance_fraction: float | No
     )
 
 
-def _rules(counts: Mapping[str, list[int]]) -> dict[str, tuple[int, int]]:
-    if not any(counts):
+def _rules(counts: Counter[tuple[str, bool]]) -> dict[str, tuple[int, int]]:
+    rules = {rule: (counts[rule, True], counts[rule, False]) for rule, _ in counts}
+    if not any(rules):
         return {}
-    named = [name for name in sorted(counts, key=lambda name: (-sum(counts[name]), name)) if name != OTHER_RULES]
-    rules = {name: (counts[name][1], counts[name][0]) for name in named[:MAX_RULES]}
-    rest = [counts[name] for name in (*named[MAX_RULES:], OTHER_RULES) if name in counts]
-    return rules | ({OTHER_RULES: (sum(pair[1] for pair in rest), sum(pair[0] for pair in rest))} if rest else {})
+    return dict(sorted(rules.items(), key=lambda item: (-sum(item[1]), item[0])))
 
 
 def _pass_at(data: Gathered) -> dict[int, Estimate]:
