@@ -136,7 +136,7 @@ def test_further_warnings(row, change, words):
     rows = [row(n // 2, n % 2, float(n % 2), 0.0, text="4") | change(n) for n in range(180)]
     problems = " / ".join(warning.problem for warning in reward_warnings(make_report(rows)))
     assert words in problems
-    assert "tidy never varies: it is 0 for all 180 completions" in problems
+    assert "always the same: tidy, 0 for all 180 completions" in problems
 
 
 @pytest.mark.parametrize(("prompts", "told"), [(5, False), (20, False), (200, True)])
@@ -161,7 +161,9 @@ def test_three_prompts_have_no_interval(row):
 @pytest.mark.parametrize("recorded", [True, False, None])
 def test_a_constant_part_may_be_of_another_prompt(row, recorded):
     rows = [row(n // 2, n % 2, float(n % 2), 0.0, prompt_recorded=recorded) for n in range(20)]
-    (warning,) = (warning for warning in reward_warnings(make_report(rows)) if "tidy never varies" in warning.problem)
+    (warning,) = (
+        warning for warning in reward_warnings(make_report(rows)) if "always the same: tidy" in warning.problem
+    )
     assert ("The prompts of these completions are not in the file" in warning.advice) == (recorded is False)
     assert ("gives no gradient" in warning.advice) == (recorded is not False)
 

@@ -103,14 +103,12 @@ def length(report: Report) -> str:
     if length.reward_correlation is None:
         return f"{mean}; length or reward does not vary."
     ends = report.interval(length.reward_correlation)
-    strength = abs(length.reward_correlation)
-    trend = f"longer completions get {'higher' if length.reward_correlation > 0 else 'lower'} rewards"
     if ends is None or (ends[0] <= 0 <= ends[1] and max(-ends[0], ends[1]) > 0.2):
         trend = f"{counted(report.groups, 'prompt')} cannot tell whether the reward depends on length"
-    elif strength < 0.1:
+    elif abs(length.reward_correlation) < 0.1:
         trend = "the reward hardly depends on length"
-    elif strength < 0.3:
-        trend += ", but only slightly"
+    else:
+        trend = f"longer completions get {'higher' if length.reward_correlation > 0 else 'lower'} rewards"
     interval = f", 95% interval {ends[0]:.2f} to {ends[1]:.2f}" if ends else ""
     with_metric = "" if length.metric_correlation is None else f"; with {report.metric} {length.metric_correlation:.2f}"
     return f"{mean}; {trend} (correlation with the reward {length.reward_correlation:.2f}{interval}{with_metric})."

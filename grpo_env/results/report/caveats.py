@@ -85,15 +85,13 @@ def constant_part(report: Report) -> Iterator[RewardWarning]:
         if not part.varies and part.scored > 1:
             constant.setdefault(f"{part.mean:.3g} for all {part.scored:,} completions", []).append(part.name)
     for value, names in constant.items():
-        one = len(names) == 1
-        rewards = "it rewards" if one else "they reward"
         yield RewardWarning(
-            f"{' and '.join(names)} {'never varies: it is' if one else 'never vary: they are'} {value}",
-            f"The prompts of these completions are not in the file; if they did not ask for what {rewards}, this says "
+            f"always the same: {', '.join(names)}, {value}",
+            "The prompts of these completions are not in the file; if they did not ask for what is rewarded, this says "
             "nothing of training with the task's own"
             if report.without_prompt == report.completions
             else "A constant cancels out in the advantages and gives no gradient. If it is 0, check that the prompt "
-            f"asks for what {rewards}",
+            "asks for what is rewarded",
         )
 
 
@@ -160,16 +158,6 @@ def length(report: Report) -> Iterator[RewardWarning]:
             )
 
 
-def weak_reward(report: Report) -> Iterator[RewardWarning]:
-    """The reward is only weakly correlated with the metric."""
-    ends = report.interval(report.reward_metric_correlation)
-    if ends and ends[1] < 0.5:
-        yield RewardWarning(
-            f"the reward says little about {report.metric}: {_with_interval(report.reward_metric_correlation, ends)}",
-            "Optimizing this reward may not improve the metric. See what the reward's variance comes from below",
-        )
-
-
 def labels(report: Report) -> Iterator[RewardWarning]:
     """The metric disagrees with more than 2% of the labels in the file."""
     false_positives, false_negatives = report.labels.get((False, True), 0), report.labels.get((True, False), 0)
@@ -211,7 +199,6 @@ CHECKS: tuple[Check, ...] = (
     unscored,
     misranked,
     dominant_part,
-    weak_reward,
     against_the_metric,
     constant_part,
     uniform_groups,

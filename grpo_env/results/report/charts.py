@@ -52,7 +52,7 @@ def charts(report: Report) -> dict[str, list[Chart]]:
         "groups": [Stack("groups by kind", {kind: report.kinds.get(kind, 0) for kind in MEANINGS})],
         "pass": _pass_charts(report),
         "length": _length_charts(report),
-        "steps": [chart for steps in report.steps for chart in _step_charts(steps)],
+        "steps": list(map(_step_chart, report.steps)),
     }
     filled = {name: [chart for chart in section if _has_points(chart)] for name, section in sections.items()}
     return {name: section for name, section in filled.items() if section}
@@ -89,15 +89,12 @@ def _length_charts(report: Report) -> list[Chart]:
     return [Lines("mean by length", trends, f"length in {report.length.unit}")]
 
 
-def _step_charts(steps: Steps) -> list[Chart]:
+def _step_chart(steps: Steps) -> Chart:
     fifths = [(fifth, value) for fifth, value in enumerate(steps.by_position, start=1) if value is not None]
     xs, ys = zip(*fifths, strict=True)
     scale = (steps.lowest, steps.highest) if steps.lowest < steps.highest else None
     title = f"{steps.part}: mean step value"
-    return [
-        Lines(title, {steps.part: Series(xs, ys)}, "fifth of the steps", (1, 2, 3, 4, 5), y_range=scale),
-        Lines(f"{steps.part}: reward by number of steps", {"reward": steps.reward_by_number}, "steps"),
-    ]
+    return Lines(title, {steps.part: Series(xs, ys)}, "fifth of the steps", (1, 2, 3, 4, 5), y_range=scale)
 
 
 def _has_points(chart: Chart) -> bool:

@@ -60,7 +60,7 @@ class PartColumns:
     statuses: Counter[str] = field(default_factory=Counter)
     reasons: dict[str, list[str]] = field(default_factory=dict)
     rules: Counter[tuple[str, bool]] = field(default_factory=Counter)  # (rule, accepted) -> completions
-    step_count: Column = field(default_factory=Column)
+    with_steps: int = 0  # completions
     by_position: list[tuple[float, int]] = field(default_factory=lambda: [(0.0, 0)] * POSITIONS)  # (sum, count)
     step_range: tuple[float, float] | None = None
 
@@ -79,12 +79,12 @@ class PartColumns:
         if score.value is not None:
             self.rules[score.rule, score.value >= 1] += 1
         if score.steps:
-            self._add_steps(row, [step["value"] for step in score.steps])
+            self._add_steps([step["value"] for step in score.steps])
 
-    def _add_steps(self, row: int, values: list[float]) -> None:
+    def _add_steps(self, values: list[float]) -> None:
         if not all(map(isfinite, values)):
             raise ValueError("the value of a step is not a finite number")
-        self.step_count.put(row, len(values))
+        self.with_steps += 1
         low, high = self.step_range or (values[0], values[0])
         self.step_range = min(low, *values), max(high, *values)
         for index, value in enumerate(values):

@@ -91,7 +91,7 @@ class Length:
 
 @dataclass(frozen=True)
 class Steps:
-    """The unweighted step scores of one part: means by position, and reward by number of steps."""
+    """The unweighted step scores of one part."""
 
     part: str
     completions: int
@@ -100,7 +100,6 @@ class Steps:
     highest: float
     by_position: tuple[float | None, ...]
     """Mean value in each fifth of a completion's steps."""
-    reward_by_number: Series
 
 
 @dataclass(frozen=True)
@@ -124,7 +123,6 @@ class Report:
     """Completions whose finish reason is known."""
     total: Part
     parts: tuple[Part, ...]
-    reward_metric_correlation: float | None
     pass_at: Mapping[int, Estimate]
     maj_at: Mapping[int, Estimate]
     kinds: Mapping[GroupKind, int]
@@ -185,7 +183,6 @@ def make_report(scores: Path | str | Iterable[ScoreRow], source: str | None = No
         finish_known=rows - data.finish_reasons["unknown"],
         total=_part("total", data.total, rows, None, metrics),
         parts=tuple(_part(name, part, rows, fractions.get(name), metrics) for name, part in data.parts.items()),
-        reward_metric_correlation=correlation(totals, metrics),
         pass_at=_pass_at(data),
         maj_at=_maj_at(data),
         kinds=data.kinds,
@@ -194,7 +191,7 @@ def make_report(scores: Path | str | Iterable[ScoreRow], source: str | None = No
         rankable=data.rankable,
         misranked=data.misranked,
         length=_length(data, totals, metrics),
-        steps=tuple(_steps(name, part, totals) for name, part in data.parts.items() if part.step_range),
+        steps=tuple(_steps(name, part) for name, part in data.parts.items() if part.step_range),
         labels=data.labels,
         samples={name: tuple(rows) for name, rows in data.samples.by_heading(reward.value if reward else 0.0).items()},
         has_text=data.texts > 0,
@@ -276,16 +273,14 @@ def _length(data: Gathered, totals: Floats, metrics: Floats) -> Length | None:
     )
 
 
-def _steps(name: str, part: PartColumns, totals: Floats) -> Steps:
-    numbers = part.step_count.values(len(totals))
+def _steps(name: str, part: PartColumns) -> Steps:
     assert part.step_range is not None
     lowest, highest = part.step_range
     return Steps(
         part=name,
-        completions=int((~np.isnan(numbers)).sum()),
-        steps=int(np.nansum(numbers)),
+        completions=part.with_steps,
+        steps=sum(count for _, count in part.by_position),
         lowest=lowest,
         highest=highest,
         by_position=tuple(total / count if count else None for total, count in part.by_position),
-        reward_by_number=trend(numbers, totals),
     )
