@@ -71,7 +71,8 @@ def against_the_metric(report: Report) -> Iterator[RewardWarning]:
     """A weighted part falls when the metric rises."""
     for part in _weighted(report):
         ends = report.interval(part.metric_correlation)
-        if ends and max(end * part.weight for end in ends) < -0.2 * abs(part.weight):
+        weight = sum(part.weights)
+        if ends and max(end * weight for end in ends) < -0.2 * abs(weight):
             yield RewardWarning(
                 f"{part.name} works against {report.metric}: {_with_interval(part.metric_correlation, ends)}",
                 "It rewards wrong completions more than correct ones. Read some of both, then fix or drop it",

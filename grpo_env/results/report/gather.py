@@ -6,7 +6,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from math import inf, isfinite, nan
+from math import isfinite, nan
 
 import numpy as np
 
@@ -51,11 +51,8 @@ class PartColumns:
     depth: int
     values: Column = field(default_factory=Column)
     weighted: Column = field(default_factory=Column)
-    weights: tuple[float, float] = (inf, -inf)
+    weights: tuple[float, float] | None = None
     """The smallest and the largest weight, of rows that do not leave the part out."""
-    weight_sum: float = 0.0
-    rows: int = 0
-    """The number of these rows."""
     process: float = 0.0
     statuses: Counter[str] = field(default_factory=Counter)
     reasons: dict[str, list[str]] = field(default_factory=dict)
@@ -69,8 +66,8 @@ class PartColumns:
         self.values.put(row, score.value)
         self.weighted.put(row, None if score.value is None else score.weight * score.value)
         if not is_left_out(score):
-            self.weights = min(self.weights[0], score.weight), max(self.weights[1], score.weight)
-            self.weight_sum, self.rows, self.process = self.weight_sum + score.weight, self.rows + 1, score.process
+            low, high = self.weights or (score.weight, score.weight)
+            self.weights, self.process = (min(low, score.weight), max(high, score.weight)), score.process
         self.statuses[score.status] += 1
         reason = score.explanation[:MAX_REASON_LENGTH]
         reasons = self.reasons.setdefault(score.status, [])
@@ -94,27 +91,39 @@ class PartColumns:
 
 
 @dataclass
-class Gathered:
-    """Everything that a report needs of a file. Of the texts only those of a few rows are kept."""
+class Counts:
+    """What is counted, and told as it is."""
 
     task: str = ""
     metric: str = ""
     completions: int = 0
     input_rows: int = 0
+    without_prompt: int = 0
+    """Completions that may be of another prompt than the task's, since the file did not have theirs."""
+    kinds: Counter[GroupKind] = field(default_factory=Counter)
+    uninformative: int = 0
+    """Completions in groups of equal rewards."""
+    with_step_signal: int = 0
+    """Groups of equal rewards whose step scores differ."""
+    rankable: int = 0
+    """Groups with correct and wrong completions."""
+    misranked: int = 0
+    """Those in which a wrong completion has a higher reward than a correct one."""
+    labels: Counter[tuple[bool, bool]] = field(default_factory=Counter)
+    """Completions by (label, correct by the metric)."""
+
+
+@dataclass
+class Gathered:
+    """Everything that a report needs of a file. Of the texts only those of a few rows are kept."""
+
+    counts: Counts = field(default_factory=Counts)
     total: PartColumns = field(default_factory=lambda: PartColumns(0))
     metrics: Column = field(default_factory=Column)
     characters: Column = field(default_factory=Column)
     tokens: Column = field(default_factory=Column)
     parts: dict[str, PartColumns] = field(default_factory=dict)
     finish_reasons: Counter[str] = field(default_factory=Counter)
-    labels: Counter[tuple[bool, bool]] = field(default_factory=Counter)  # (label, correct by the metric)
-    texts: int = 0
-    without_prompt: int = 0  # completions whose prompt is the task's, since the file has none
-    kinds: Counter[GroupKind] = field(default_factory=Counter)
-    uninformative: int = 0  # completions in groups without a signal
-    with_step_signal: int = 0
-    misranked: int = 0
-    rankable: int = 0  # groups with correct and wrong completions
     sizes: Counter[int] = field(default_factory=Counter)
     correct_counts: Counter[tuple[int, int]] = field(default_factory=Counter)  # (with a metric, correct) -> groups
     votes: Counter[tuple[Votes, int]] = field(default_factory=Counter)  # (votes, completions without one) -> groups
@@ -129,13 +138,14 @@ def gather(rows: Iterable[ScoreRow], source: str) -> Gathered:
     Raises ``UsageError`` for an empty file, for rows without a metric, for rows of several tasks, and as ``groups``.
     """
     data = Gathered()
+    counts = data.counts
     last = None
     for group in groups(rows):
         members = []
         for row in group:
-            _check_task(data, row, source)
+            _check_task(counts, row, source)
             place = row.get("file"), row.get("line")
-            data.input_rows += row.get("line") is None or place != last
+            counts.input_rows += row.get("line") is None or place != last
             last = place
             try:
                 members.append(_add_row(data, row))
@@ -143,50 +153,49 @@ def gather(rows: Iterable[ScoreRow], source: str) -> Gathered:
                 raise
             except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
                 raise UsageError(
-                    f"{source}: completion {data.completions + 1} is not a row that grpo_env score wrote "
+                    f"{source}: completion {counts.completions + 1} is not a row that grpo_env score wrote "
                     f"({type(error).__name__}: {error})"
                 ) from error
-            data.completions += 1
+            counts.completions += 1
         _end_group(data, members)
-    if not data.completions:
+    if not counts.completions:
         raise UsageError(f"{source}: no scores in it")
     return data
 
 
-def _check_task(data: Gathered, row: ScoreRow, source: str) -> None:
+def _check_task(counts: Counts, row: ScoreRow, source: str) -> None:
     if not row.get("metric"):
-        raise UsageError(f"{source}: completion {data.completions + 1} has no 'metric'; score the file again")
+        raise UsageError(f"{source}: completion {counts.completions + 1} has no 'metric'; score the file again")
     task, metric = str(row.get("task") or ""), row["metric"]
-    if not data.completions:
-        data.task, data.metric = task, metric
-    elif (task, metric) != (data.task, data.metric):
+    if not counts.completions:
+        counts.task, counts.metric = task, metric
+    elif (task, metric) != (counts.task, counts.metric):
         raise UsageError(
-            f"{source}: scores of two tasks, {data.task} (metric {data.metric}) and {task} (metric {metric}); "
+            f"{source}: scores of two tasks, {counts.task} (metric {counts.metric}) and {task} (metric {metric}); "
             "make a report for each"
         )
 
 
 def _add_row(data: Gathered, row: ScoreRow) -> Member:
-    index, total, parts = data.completions, total_score(row), dict(named_parts(row))
+    index, total, parts = data.counts.completions, total_score(row), dict(named_parts(row))
     data.total.add(index, total)
     data.tokens.put(index, row.get("num_tokens"))
     data.finish_reasons[row.get("finish_reason") or "unknown"] += 1
-    data.without_prompt += row.get("prompt_recorded") is False
+    data.counts.without_prompt += row.get("prompt_recorded") is False
     text = row.get("text")
     if text is not None:
-        data.texts += 1
         data.characters.put(index, len(text))
     metric: PartScore | None = None
     for name, part in parts.items():
         if name not in data.parts:
             data.parts[name] = PartColumns(depth=name.count("."))
         data.parts[name].add(index, part)
-        if is_called(name, data.metric):
+        if is_called(name, data.counts.metric):
             metric = part
     value, answer = (metric.value, metric.answer) if metric else (None, None)
     data.metrics.put(index, value)
     if row.get("label") is not None and value is not None:
-        data.labels[bool(row["label"]), value >= 1] += 1
+        data.counts.labels[bool(row["label"]), value >= 1] += 1
     if total.value is not None:
         data.samples.offer(row, total.value, value)
     weighted_parts = {name: part.value for name, part in parts.items() if part.weight and "." not in name}
@@ -196,14 +205,14 @@ def _add_row(data: Gathered, row: ScoreRow) -> Member:
 def _end_group(data: Gathered, members: list[Member]) -> None:
     data.sizes[len(members)] += 1
     kind = group_kind(members)
-    data.kinds[kind] += 1
+    data.counts.kinds[kind] += 1
     if kind not in ("mixed", "single"):
-        data.uninformative += len(members)
-        data.with_step_signal += steps_differ(members)
+        data.counts.uninformative += len(members)
+        data.counts.with_step_signal += steps_differ(members)
     scored = [member for member in members if member.metric is not None]
     correct = [float(member.correct) for member in scored]
-    data.rankable += 0 < sum(correct) < len(correct)
-    data.misranked += is_misranked(members)
+    data.counts.rankable += 0 < sum(correct) < len(correct)
+    data.counts.misranked += is_misranked(members)
     data.correct_counts[len(scored), int(sum(correct))] += 1
     votes = count_votes([member.answer for member in scored], correct)
     data.votes[votes, len(scored) - sum(count for count, _ in votes)] += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,8 +15,7 @@ from grpo_env.html_table import html_table
 from ..rows import ScoreRow, read_scores
 from .captions import headline
 from .caveats import reward_warnings
-from .gather import Gathered, PartColumns, gather
-from .groups import GroupKind
+from .gather import Counts, Gathered, PartColumns, gather
 from .measures import (
     Bins,
     Estimate,
@@ -36,16 +35,12 @@ from .votes import LARGEST_K, majority_at_k
 
 @dataclass(frozen=True)
 class Part:
-    """One part of the reward over all completions. ``weighted_mean`` is the mean of weight times value.
-
-    ``weight`` is the mean weight where rows decide, and ``weights`` are the smallest and the largest. Rows that leave
-    the part out do not count.
-    """
+    """One part of the reward over all completions. ``weighted_mean`` is the mean of weight times value."""
 
     name: str
     depth: int
-    weight: float
     weights: tuple[float, float]
+    """The smallest and the largest, of rows that do not leave the part out."""
     process: float
     scored: int
     mean: float | None
@@ -102,16 +97,12 @@ class Steps:
     """Mean value in each fifth of a completion's steps."""
 
 
-@dataclass(frozen=True)
-class Report:
+@dataclass(kw_only=True)
+class Report(Counts):
     """The numbers of ``grpo_env view report``."""
 
     source: str
-    task: str
-    metric: str
-    input_rows: int
     groups: int
-    completions: int
     largest_group: int
     reward: Estimate | None
     accuracy: Estimate | None
@@ -125,24 +116,11 @@ class Report:
     parts: tuple[Part, ...]
     pass_at: Mapping[int, Estimate]
     maj_at: Mapping[int, Estimate]
-    kinds: Mapping[GroupKind, int]
-    uninformative: int
-    """Completions in groups of equal rewards."""
-    with_step_signal: int
-    """Groups of equal rewards whose step scores differ."""
-    rankable: int
-    """Groups with correct and wrong completions."""
-    misranked: int
-    """Those in which a wrong completion has a higher reward than a correct one."""
     length: Length | None
     steps: tuple[Steps, ...]
-    labels: Mapping[tuple[bool, bool], int]
-    """Counts by (label, correct by the metric)."""
-    samples: Mapping[str, tuple[ScoreRow, ...]]
+    samples: Mapping[str, Sequence[ScoreRow]]
     """By heading."""
     has_text: bool
-    without_prompt: int
-    """Completions that may be of another prompt than the task's, since the file did not have theirs."""
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the parts, and the warnings."""
@@ -163,18 +141,15 @@ def make_report(scores: Path | str | Iterable[ScoreRow], source: str | None = No
     is_file = isinstance(scores, Path | str)
     source = source or (str(scores) if is_file else "rows")
     data = gather(read_scores(Path(scores)) if is_file else scores, source)  # type: ignore[arg-type]
-    rows = data.completions
+    rows = data.counts.completions
     totals, metrics = data.total.values.values(rows), data.metrics.values(rows)
     weighted = {name: part.weighted.values(rows) for name, part in data.parts.items() if not part.depth}
     fractions = variance_fractions(weighted, totals)
     reward = _estimate(data.group_totals)
     return Report(
+        **vars(data.counts),
         source=source,
-        task=data.task,
-        metric=data.metric,
-        input_rows=data.input_rows,
         groups=sum(data.sizes.values()),
-        completions=rows,
         largest_group=max(data.sizes),
         reward=reward,
         accuracy=_estimate(data.group_metrics),
@@ -185,17 +160,10 @@ def make_report(scores: Path | str | Iterable[ScoreRow], source: str | None = No
         parts=tuple(_part(name, part, rows, fractions.get(name), metrics) for name, part in data.parts.items()),
         pass_at=_pass_at(data),
         maj_at=_maj_at(data),
-        kinds=data.kinds,
-        uninformative=data.uninformative,
-        with_step_signal=data.with_step_signal,
-        rankable=data.rankable,
-        misranked=data.misranked,
         length=_length(data, totals, metrics),
         steps=tuple(_steps(name, part) for name, part in data.parts.items() if part.step_range),
-        labels=data.labels,
-        samples={name: tuple(rows) for name, rows in data.samples.by_heading(reward.value if reward else 0.0).items()},
-        has_text=data.texts > 0,
-        without_prompt=data.without_prompt,
+        samples=data.samples.by_heading(reward.value if reward else 0.0),
+        has_text=not np.isnan(data.characters.values(rows)).all(),
     )
 
 
@@ -210,8 +178,7 @@ def _part(name: str, part: PartColumns, rows: int, variance_fraction: float | No
     return Part(
         name=name,
         depth=part.depth,
-        weight=part.weight_sum / part.rows if part.rows else 0.0,
-        weights=part.weights if part.rows else (0.0, 0.0),
+        weights=part.weights or (0.0, 0.0),
         process=part.process,
         scored=len(scored),
         mean=float(scored.mean()) if len(scored) else None,
@@ -258,7 +225,7 @@ def _maj_at(data: Gathered) -> dict[int, Estimate]:
 
 
 def _length(data: Gathered, totals: Floats, metrics: Floats) -> Length | None:
-    rows = data.completions
+    rows = data.counts.completions
     tokens, characters = data.tokens.values(rows), data.characters.values(rows)
     unit, lengths = ("characters", characters) if np.isnan(tokens).any() else ("tokens", tokens)
     if np.isnan(lengths).all():
