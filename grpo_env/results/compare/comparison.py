@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from grpo_env.equality import TOLERANCE, all_equal, equal
+from grpo_env.equality import equal
 from grpo_env.errors import UsageError
 
-from ..part_scores import TOTAL, PartScore, full_name, named_scores
+from ..part_scores import PartScore, full_name, named_scores
 from ..rows import ScoreRow, group_of, location, metric_of
 from .matching import match
 from .paired_tests import MeanDifference, mcnemar
@@ -114,36 +113,6 @@ class PartComparison:
 
 
 @dataclass
-class GroupChanges:
-    """How GRPO's advantages would change, over groups with several completions that have a total in both files."""
-
-    groups: int = 0
-    completions: int = 0
-    best_changed: int = 0
-    """Groups with a gradient in both files and no completion that is best in both."""
-    signal_lost: int = 0
-    """Groups whose totals are all equal only in B."""
-    signal_gained: int = 0
-    """Groups whose totals are all equal only in A."""
-    sign_flips: int = 0
-    """Completions above the group's mean in one file and below it in the other."""
-
-    def add(self, a: Sequence[float], b: Sequence[float]) -> None:
-        """Add one group: the totals (N,) of the same completions."""
-        if len(a) < 2:
-            return
-        signs_a, signs_b = _advantage_signs(a), _advantage_signs(b)
-        signal_a, signal_b = any(signs_a), any(signs_b)
-        self.groups += 1
-        self.completions += len(a)
-        self.signal_lost += signal_a and not signal_b
-        self.signal_gained += signal_b and not signal_a
-        if signal_a and signal_b:
-            self.best_changed += not _best(a) & _best(b)
-        self.sign_flips += sum(sign_a * sign_b < 0 for sign_a, sign_b in zip(signs_a, signs_b, strict=True))
-
-
-@dataclass
 class Comparison:
     """All counts of a comparison. ``main`` is the tasks' metric, or the one part that was compared."""
 
@@ -160,7 +129,6 @@ class Comparison:
     parts: dict[str, PartComparison] = field(default_factory=dict)
     missing_parts: dict[str, set[str]] = field(default_factory=lambda: {"a": set(), "b": set()})
     """Parts that ``a`` or ``b`` lacks and the other file has."""
-    groups: GroupChanges = field(default_factory=GroupChanges)
 
     @property
     def same(self) -> bool:
@@ -176,7 +144,6 @@ class Comparison:
             "only_in": dict(self.unmatched),
             "parts": {name: part.to_dict() for name, part in self.parts.items()},
             "missing_parts": {side: sorted(names) for side, names in self.missing_parts.items()},
-            "groups": vars(self.groups),
         }
 
 
@@ -189,41 +156,32 @@ def compare(
     ``UsageError`` as ``match`` does, for an unknown part, and if the files have no row in common.
     """
     group: str | None = None
-    totals: list[tuple[float, float]] = []
     for left, right in match(a, b):
         if left is None or right is None:
             _add_unmatched(result, left, right)
             continue
         if group_of(left) != group:
-            _end_group(result, totals)
-            group, totals = group_of(left), []
+            _end_group(result)
+            group = group_of(left)
         result.pairs += 1
         result.without_text += left.get("text") is None or right.get("text") is None
-        scores_a, scores_b = named_scores(left), named_scores(right)
-        pairs = _common_scores(left, right, scores_a, scores_b, part, result)
+        pairs = _common_scores(left, right, part, result)
         for name in pairs:
             result.parts.setdefault(name, PartComparison())
         differing = {name: pair for name, pair in pairs.items() if result.parts[name].add(*pair)}
         result.changed += bool(differing)
-        total_a, total_b = scores_a[TOTAL].value, scores_b[TOTAL].value
-        if total_a is not None and total_b is not None:
-            totals.append((total_a, total_b))
         if differing:
             yield Disagreement(left, right, differing)
-    _end_group(result, totals)
+    _end_group(result)
     if not result.pairs:
         raise UsageError("the two files have no row in common")
 
 
 def _common_scores(
-    a: ScoreRow,
-    b: ScoreRow,
-    scores_a: dict[str, PartScore],
-    scores_b: dict[str, PartScore],
-    part: str | None,
-    result: Comparison,
+    a: ScoreRow, b: ScoreRow, part: str | None, result: Comparison
 ) -> dict[str, tuple[PartScore, PartScore]]:
     """The scores to compare, by name: ``part`` only, or the metrics first, whatever their names, then the others."""
+    scores_a, scores_b = named_scores(a), named_scores(b)
     name_a = full_name(a, part or metric_of(a), scores_a)
     name_b = full_name(b, part or metric_of(b), scores_b)
     result.main = name_a if name_a == name_b else f"{name_a} / {name_b}"
@@ -244,23 +202,9 @@ def _add_unmatched(result: Comparison, left: ScoreRow | None, right: ScoreRow | 
         result.unmatched_examples[side].append(location(row))
 
 
-def _end_group(result: Comparison, totals: Sequence[tuple[float, float]]) -> None:
+def _end_group(result: Comparison) -> None:
     for part in result.parts.values():
         part.end_group()
-    result.groups.add([a for a, _ in totals], [b for _, b in totals])
-
-
-def _advantage_signs(totals: Sequence[float]) -> list[int]:
-    """Whether each total is above (1), at (0) or below (-1) the group's mean. All 0 for equal totals."""
-    if all_equal(totals):
-        return [0] * len(totals)
-    mean, spread = math.fsum(totals) / len(totals), max(totals) - min(totals)
-    return [0 if abs(total - mean) <= TOLERANCE * spread else 1 if total > mean else -1 for total in totals]
-
-
-def _best(totals: Sequence[float]) -> set[int]:
-    best = max(totals)
-    return {index for index, total in enumerate(totals) if equal(total, best)}
 
 
 def _fields(score: PartScore) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 from rich.console import Console
@@ -14,7 +14,7 @@ from grpo_env.terminal import end_of, quoted, visible
 
 from ..part_scores import TOTAL, PartScore
 from ..rows import location, read_scores
-from .comparison import Comparison, Disagreement, GroupChanges, PartComparison, compare, is_correct
+from .comparison import Comparison, Disagreement, PartComparison, compare, is_correct
 from .paired_tests import MIN_GROUPS
 
 MAX_RULES = 10  # pairs of rules shown for each part
@@ -32,23 +32,15 @@ def compare_files(
     flipped: list[Disagreement] = []
     others: list[Disagreement] = []
     rows = track(read_scores(a), "comparing", console=console, transient=True, disable=not console.is_terminal)
-    with _writer(out) as write:
+    with new_rows(out) if out else nullcontext() as write:
         for disagreement in compare(rows, read_scores(b), part, result):
-            write(disagreement)
+            if write:
+                write(disagreement.to_dict())
             if result.main in disagreement.scores:
                 first, second = disagreement.scores[result.main]
                 chosen = flipped if is_correct(first.value) != is_correct(second.value) else others
                 chosen += [disagreement] if len(chosen) < show else []
     return result, [*flipped, *others][:show]
-
-
-@contextmanager
-def _writer(out: Path | None) -> Iterator[Callable[[Disagreement], None]]:
-    if out is None:
-        yield lambda disagreement: None
-        return
-    with new_rows(out) as write:
-        yield lambda disagreement: write(disagreement.to_dict())
 
 
 def summary_lines(result: Comparison) -> Iterator[str]:
@@ -70,9 +62,6 @@ def summary_lines(result: Comparison) -> Iterator[str]:
     same = [name for name, part in result.parts.items() if not part.changed and name != result.main]
     if same:
         yield f"\nno difference: {_names(same)}"
-    if result.groups.groups:
-        yield ""
-        yield from _group_lines(result.groups)
 
 
 def _part_lines(name: str, part: PartComparison, is_main: bool) -> Iterator[str]:
@@ -116,14 +105,6 @@ def _interval(part: PartComparison) -> str:
     if interval is None:
         return f"no interval with fewer than {MIN_GROUPS} groups"
     return f"95% interval {interval[0]:+.4f} to {interval[1]:+.4f} ({part.difference.groups:,} groups)"
-
-
-def _group_lines(groups: GroupChanges) -> Iterator[str]:
-    fraction = groups.best_changed / groups.groups
-    yield f"{groups.groups:,} groups with several totals in both files, {groups.completions:,} completions:"
-    yield f"  different best completion: {groups.best_changed:,} groups ({fraction:.1%})"
-    yield f"  all totals equal: {groups.signal_gained:,} groups only in A, {groups.signal_lost:,} only in B"
-    yield f"  advantage changes sign: {groups.sign_flips:,} completions"
 
 
 def disagreement_lines(disagreement: Disagreement, main: str) -> Iterator[str]:
