@@ -184,14 +184,7 @@ def export(
     per_prompt: Annotated[
         int | None, typer.Option(min=0, help="Maximum completions (sft) or pairs (dpo: 1) per prompt; 0 for all.")
     ] = None,
-    margin: Annotated[float | None, typer.Option(min=0, help="dpo: minimum difference of the totals.")] = None,
     min_step: Annotated[float | None, typer.Option(help="prm: minimum value of a good step (0.5).")] = None,
-    truncated: Annotated[
-        bool | None, typer.Option("--truncated", help="sft, dpo, prm: include truncated completions.")
-    ] = None,
-    no_prompt: Annotated[
-        bool | None, typer.Option("--no-prompt", help="sft: texts without prompts (TRL language modeling).")
-    ] = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Export scores as training data or for other tools.
@@ -203,8 +196,7 @@ def export(
     from grpo_env.results.export import export_file, make_kind
     from grpo_env.results.rows import read_scores
 
-    values = {"part": part, "min_value": min_value, "per_prompt": per_prompt, "margin": margin, "min_step": min_step}
-    values |= {"truncated": truncated, "no_prompt": no_prompt, "to": to}
+    values = {"part": part, "min_value": min_value, "per_prompt": per_prompt, "min_step": min_step, "to": to}
     given = {name: value for name, value in values.items() if value is not None}
     if kind == "env":
         if to is None or len(given) > 1 or overwrite:
@@ -215,14 +207,14 @@ def export(
     try:
         summary = export_file(read_scores(Path(scores)), exporter, out, overwrite=overwrite)
     except RunError as error:
-        advice = ""
-        if "without a prompt" in str(error):
-            advice = "; name the column of prompts when you score: grpo_env score --prompt COLUMN"
-            advice += "; or --no-prompt exports texts alone" * (kind == "sft")
-        raise RunError(f"{error}{advice}") from error
+        if "without a prompt" not in str(error):
+            raise
+        advice = "name the column of prompts when you score: grpo_env score --prompt COLUMN"
+        raise RunError(f"{error}; {advice}") from error
     say(f"Wrote {counted(summary.written, f'{kind} row')} to {out}; {summary}")
     if note := summary.label_note():
         say(f"note: {note} (--min-step sets the value of a good step)", "yellow")
-    if note := summary.prompt_note():
-        advice = "; --no-prompt leaves it out" if kind == "sft" else ""
-        say(f"note: {note}{advice}", "yellow")
+    if summary.unrecorded and kind != "inspect":
+        which = f"{summary.unrecorded:,} of {summary.completions:,} completions"
+        why = "were made by another prompt than the task's, which is attached, or by one that is not recorded"
+        say(f"note: {which} {why}", "yellow")

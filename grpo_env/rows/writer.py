@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any
 
 from grpo_env.errors import RunError, UsageError
 
 from .jsonl import dump_line
 from .parquet_writer import WriteRow, parquet_writer
 
-Column = Literal["text", "texts", "flags", "chat"]
-"""The type of a Parquet column; a chat is a list of messages with ``role`` and ``content``."""
-Columns = Callable[[Mapping[str, Any]], Mapping[str, Column]]
-
 
 @contextmanager
-def new_rows(
-    out: Path, suffixes: Sequence[str] = (".jsonl",), columns: Columns = lambda row: {}, *, overwrite: bool = False
-) -> Iterator[WriteRow]:
-    """A function that writes one row. ``columns`` returns the columns of Parquet, given the first row.
+def new_rows(out: Path, suffixes: Sequence[str] = (".jsonl",), *, overwrite: bool = False) -> Iterator[WriteRow]:
+    """A function that writes one row. The first one gives the columns of Parquet.
 
     Raises ``UsageError`` if ``out`` exists, unless ``overwrite``, or has another suffix, ``RunError`` if it cannot be
     written. No file is left, and none replaced, if the block raises.
@@ -31,7 +25,7 @@ def new_rows(
     partial = out.with_name(f".{out.name}.{os.getpid()}.part")
     try:
         with partial.open("wb") as file:
-            with _writer(file, out.suffix, columns) as write:
+            with _writer(file, out.suffix) as write:
                 yield write
             file.flush()
             os.fsync(file.fileno())
@@ -67,7 +61,7 @@ def check_free(file: Path, *, overwrite: bool | None = False) -> None:
 
 
 @contextmanager
-def _writer(file: IO[bytes], suffix: str, columns: Columns) -> Iterator[WriteRow]:
+def _writer(file: IO[bytes], suffix: str) -> Iterator[WriteRow]:
     if suffix == ".jsonl":
 
         def write_line(row: dict[str, Any]) -> None:
@@ -75,18 +69,11 @@ def _writer(file: IO[bytes], suffix: str, columns: Columns) -> Iterator[WriteRow
 
         yield write_line
         return
-    with parquet_writer(file, lambda row: _arrow_schema(columns(row))) as write:
+    with parquet_writer(file, _schema) as write:
         yield write
 
 
-def _arrow_schema(columns: Mapping[str, Column]) -> Any:
+def _schema(row: dict[str, Any]) -> Any:
     import pyarrow
 
-    text = pyarrow.string()
-    types = {
-        "text": text,
-        "texts": pyarrow.list_(text),
-        "flags": pyarrow.list_(pyarrow.bool_()),
-        "chat": pyarrow.list_(pyarrow.struct({"role": text, "content": text})),
-    }
-    return pyarrow.schema({name: types[column] for name, column in columns.items()})
+    return pyarrow.RecordBatch.from_pylist([row]).schema

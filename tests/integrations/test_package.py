@@ -364,7 +364,7 @@ def test_a_folder_that_exists_and_a_peer_that_does_not(own, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("options", [[], ["--to", "trl", "--overwrite"], ["--to", "trl", "--margin", "1"]])
+@pytest.mark.parametrize("options", [[], ["--to", "trl", "--overwrite"], ["--to", "trl", "--part", "total"]])
 def test_the_command_has_one_option(options, own, tmp_path):
     command = [sys.executable, "-m", "grpo_env", "export", "env", "sums.yaml", *options, "--out", tmp_path / "new"]
     done = subprocess.run(command, cwd=own, capture_output=True, text=True, check=False)

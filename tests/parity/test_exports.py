@@ -73,15 +73,6 @@ def test_trl_trains_on_accepted_completions(tmp_path, prompt, suffix):
     assert math.isfinite(trainer.train().training_loss)
 
 
-@SUFFIXES
-def test_trl_trains_on_texts_without_prompts(tmp_path, suffix):
-    trl = pytest.importorskip("trl")
-    data = load_export(Sft(no_prompt=True), CHAT, tmp_path / f"sft{suffix}")
-    trainer = trl.SFTTrainer(BUNDLED, arguments(trl.SFTConfig, tmp_path), train_dataset=data)
-    assert "1 + 0 = 1\n2 + 2 = 4" in tokenizer().decode(trainer.train_dataset[0]["input_ids"])
-    assert math.isfinite(trainer.train().training_loss)
-
-
 @PROMPTS
 @SUFFIXES
 def test_trl_trains_on_preference_pairs(tmp_path, prompt, suffix):

@@ -131,7 +131,8 @@ def test_an_interrupted_run_resumes_with_the_same_labels(
 def test_the_labels_are_read_by_export_report_and_labelled_steps(chain: Chain, file: Path, tmp_path: Path) -> None:
     out = tmp_path / "steps.jsonl"
     rows = labeled(chain, file, out, rollouts=2, limit=3)
-    export_file(read_scores(out), Prm(part="rollouts", min_step=0.5, truncated=True), tmp_path / "prm.jsonl")
+    stopped = [{**row, "finish_reason": "stop"} for row in read_scores(out)]
+    export_file(stopped, Prm(part="rollouts", min_step=0.5), tmp_path / "prm.jsonl")
     exported = [json.loads(line) for line in (tmp_path / "prm.jsonl").read_text().splitlines()]
     assert {tuple(row["completions"]) for row in exported} == {tuple(row["text"].split()) for row in rows}
     (first,) = [row for row in exported if row["completions"] == ["a", "b", "ba"]]

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
-
-from grpo_env.rows.writer import Column
 
 from ..rows import ScoreRow
 
@@ -27,7 +25,3 @@ class Kind(ABC):
     @abstractmethod
     def __call__(self, rows: Sequence[ScoreRow], left_out: LeftOut) -> Iterator[dict[str, Any]]:
         """The output rows of one group, in order. Raises ``UsageError`` for rows without the necessary keys."""
-
-    def columns(self, row: Mapping[str, Any]) -> Mapping[str, Column]:
-        """The columns of an output row; required if ``suffixes`` includes Parquet."""
-        return {}

@@ -8,7 +8,7 @@ Formats: https://huggingface.co/docs/trl/dataset_formats, as TRL 1.16 reads them
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 from typing import Any, ClassVar
@@ -17,7 +17,6 @@ from grpo_env.core import Turn
 from grpo_env.equality import equal
 from grpo_env.errors import UsageError
 from grpo_env.rows.reader import replace_surrogates
-from grpo_env.rows.writer import Column
 
 from ..episodes import conversation, has_calls_in_text, told_after, tools_of, turns_of
 from ..part_scores import TOTAL, PartScore, full_name, named_scores, part_score, total
@@ -42,29 +41,15 @@ class Sft(Kind):
     """Minimum value of that part."""
     per_prompt: int = 0
     """Maximum number per prompt, best totals first, then in order; 0: all."""
-    truncated: bool = False
-    """Whether to include truncated completions."""
-    no_prompt: bool = False
-    """Whether to write TRL's language modeling format instead, a text without its prompt. Without episodes."""
     suffixes: ClassVar[tuple[str, ...]] = SUFFIXES
 
-    def columns(self, row: Mapping[str, Any]) -> Mapping[str, Column]:
-        if self.no_prompt:
-            return {"id": "text", "text": "text"}
-        column = _prompt_column(row)
-        return {"id": "text", "prompt": column, "completion": column}
-
     def __call__(self, rows: Sequence[ScoreRow], left_out: LeftOut) -> Iterator[dict[str, Any]]:
-        trainable = _trainable(rows, self.truncated, left_out, not self.no_prompt)
-        accepted = [row for row in trainable if self._accepts(row, left_out)]
+        accepted = [row for row in _trainable(rows, left_out) if self._accepts(row, left_out)]
         if self.per_prompt and len(accepted) > self.per_prompt:
             left_out[f"beyond {self.per_prompt} per prompt"] += len(accepted) - self.per_prompt
             best = nlargest(self.per_prompt, range(len(accepted)), key=lambda index: (_rank(accepted[index]), -index))
             accepted = [accepted[index] for index in sorted(best)]
         for row in accepted:
-            if self.no_prompt:
-                yield {"id": row["id"], "text": row["text"]}
-                continue
             tools = {"tools": tools} if (tools := tools_of(row)) else {}
             yield {"id": row["id"], "prompt": row["prompt"], "completion": _as_prompt(row), **tools}
 
@@ -84,24 +69,16 @@ class Sft(Kind):
 class Dpo(Kind):
     """Preference pairs within groups, in TRL's explicit-prompt format: ``chosen`` has the higher total. No ties."""
 
-    margin: float = 0.0
-    """Minimum difference of the totals."""
     per_prompt: int = 1
     """Maximum number of pairs per prompt, largest difference first: 1 is best against worst; 0: all."""
     part: str | None = None
     """The part that ``min_value`` applies to; default: the task's metric."""
     min_value: float | None = None
     """Minimum value of that part for the chosen completion: 1 requires a correct one."""
-    truncated: bool = False
-    """Whether to include truncated completions."""
     suffixes: ClassVar[tuple[str, ...]] = SUFFIXES
 
-    def columns(self, row: Mapping[str, Any]) -> Mapping[str, Column]:
-        column = _prompt_column(row)
-        return {"id": "text", "prompt": column, "chosen": column, "rejected": column}
-
     def __call__(self, rows: Sequence[ScoreRow], left_out: LeftOut) -> Iterator[dict[str, Any]]:
-        candidates = [row for row in _trainable(rows, self.truncated, left_out) if _is_scored(row, left_out)]
+        candidates = [row for row in _trainable(rows, left_out) if _is_scored(row, left_out)]
         paired: set[str] = set()
         for chosen, rejected in self._pairs(candidates):
             if chosen["prompt"] != rejected["prompt"]:
@@ -121,15 +98,14 @@ class Dpo(Kind):
     def _pairs(self, candidates: Sequence[ScoreRow]) -> Iterable[tuple[ScoreRow, ScoreRow]]:
         eligible = [row for row in candidates if self._may_be_chosen(row)]
         pairs = (
-            (chosen, rejected) for chosen in eligible for rejected in candidates if self._prefers(chosen, rejected)
+            (chosen, rejected)
+            for chosen in eligible
+            for rejected in candidates
+            if _rank(chosen) > _rank(rejected) and not equal(_rank(chosen), _rank(rejected))
         )
         if not self.per_prompt:
             return pairs
         return nlargest(self.per_prompt, pairs, key=lambda pair: _rank(pair[0]) - _rank(pair[1]))
-
-    def _prefers(self, chosen: ScoreRow, rejected: ScoreRow) -> bool:
-        high, low = _rank(chosen), _rank(rejected)
-        return high > low and not equal(high, low) and _at_least(high, low + self.margin)
 
     def _may_be_chosen(self, row: ScoreRow) -> bool:
         if self.min_value is None:
@@ -154,15 +130,10 @@ class Prm(Kind):
     """The part whose steps to use; default: the only part that has steps."""
     min_step: float = 0.5
     """Minimum value of a good step."""
-    truncated: bool = False
-    """Whether to include truncated completions, whose last step may be incomplete."""
     suffixes: ClassVar[tuple[str, ...]] = SUFFIXES
 
-    def columns(self, row: Mapping[str, Any]) -> Mapping[str, Column]:
-        return {"id": "text", "prompt": "text", "completions": "texts", "labels": "flags"}
-
     def __call__(self, rows: Sequence[ScoreRow], left_out: LeftOut) -> Iterator[dict[str, Any]]:
-        for row in _trainable(rows, self.truncated, left_out, as_messages=False):
+        for row in _trainable(rows, left_out, as_messages=False):
             score = self._score_with_steps(row)
             if score.value is None:
                 left_out[f"steps unscored ({score.status})"] += 1
@@ -231,30 +202,24 @@ def _end_of_line(text: str, end: int, starts: Sequence[int]) -> int:
     return end if following < len(starts) and starts[following] < stop else stop
 
 
-def _trainable(
-    rows: Sequence[ScoreRow],
-    truncated: bool,
-    left_out: LeftOut,
-    with_prompt: bool = True,
-    as_messages: bool = True,
-) -> Iterator[ScoreRow]:
+def _trainable(rows: Sequence[ScoreRow], left_out: LeftOut, as_messages: bool = True) -> Iterator[ScoreRow]:
     """The rows whose text can be trained on, without duplicates; prompts as ``prompt_of`` reads them.
 
     ``as_messages`` says whether episodes are written as messages, with their calls apart.
     """
     seen = set()
     for row in rows:
-        text, prompt = row.get("text"), (prompt_of(row) or "") if with_prompt else ""
+        text, prompt = row.get("text"), prompt_of(row)
         if text is None:
             raise UsageError(f"{location(row)}: no text; score the file again without --no-text")
-        if row.get("finish_reason") == "length" and not truncated:
+        if row.get("finish_reason") == "length":
             left_out["truncated"] += 1
-        elif with_prompt and not prompt:
+        elif not prompt:
             left_out["without a prompt"] += 1
         elif any(replace_surrogates(part) != part for part in (row["id"], _content(row), _prompt_text(prompt))):
             left_out["not valid Unicode"] += 1
         elif isinstance(prompt, str) and row.get("turns"):
-            left_out["episodes whose prompt is no chat" if with_prompt else "episodes, which need their prompt"] += 1
+            left_out["episodes whose prompt is no chat"] += 1
         elif _content(row) in seen:
             left_out["duplicates"] += 1
         elif as_messages and not has_calls_in_text(turns_of(row)):
@@ -275,10 +240,6 @@ def _rank(row: ScoreRow) -> float:
     """The total for sorting. An unscored total sorts last; its completion may still be accepted by a part."""
     value = total(row)
     return float("-inf") if value is None else value
-
-
-def _prompt_column(row: Mapping[str, Any]) -> Column:
-    return "text" if isinstance(row["prompt"], str) else "chat"
 
 
 def _prompt_text(prompt: str | list[dict[str, str]]) -> str:

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from grpo_env.errors import RunError, UsageError, nearest
 from grpo_env.plural import counted
-from grpo_env.rows.writer import Column, new_rows
+from grpo_env.rows.writer import new_rows
 
 from ..rows import ScoreRow, groups
 from .inspect_records import Inspect
@@ -29,12 +29,10 @@ class ExportSummary:
     written: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
     """Completions by reason."""
-    prompts: Counter[bool | None] = field(default_factory=Counter)
-    """Completions with a prompt, by ``prompt_recorded`` of their score row."""
+    unrecorded: int = 0
+    """Completions with a prompt that is not recorded as theirs."""
     labels: Counter[bool] = field(default_factory=Counter)
     """Steps by label, of ``prm``."""
-    with_prompts: bool = False
-    """Whether the output has prompts."""
 
     def label_note(self) -> str:
         """What to know about the labels of the output; empty if there are good and bad ones, or none at all."""
@@ -42,15 +40,6 @@ class ExportSummary:
             return ""
         ((label, count),) = self.labels.items()
         return f"all {counted(count, 'label')} are {str(label).lower()}: there is nothing to tell apart"
-
-    def prompt_note(self) -> str:
-        """What to know about the prompts of the output; empty if all were recorded with their completions."""
-        reasons = {
-            False: "were made by another prompt than the task's, which is attached, or by one that is not recorded",
-            None: "were scored by a version that did not record whose prompt they have; score them again to know",
-        }
-        counts = {key: self.prompts[key] for key in reasons if self.prompts[key] and self.with_prompts}
-        return "; ".join(f"{n:,} of {self.completions:,} completions {reasons[key]}" for key, n in counts.items())
 
     def __str__(self) -> str:
         count = self.left_out.total()
@@ -76,15 +65,15 @@ def export(rows: Iterable[ScoreRow], kind: Kind, summary: ExportSummary) -> Iter
     Raises ``UsageError`` as the kind and ``groups`` do, if some prompts are chats and others are text, and if two
     output rows are the same for their reader.
     """
-    columns: Mapping[str, Column] | None = None
+    chats: set[bool] = set()
     seen: set[int] = set()
     for group_rows in groups(rows):
         summary.completions += len(group_rows)
         summary.groups += 1
-        summary.prompts.update(row.get("prompt_recorded") for row in group_rows if row.get("prompt"))
+        summary.unrecorded += sum(bool(row.get("prompt")) and not row.get("prompt_recorded") for row in group_rows)
         for row in kind(group_rows, summary.left_out):
-            columns = columns or kind.columns(row)
-            if kind.columns(row) != columns:
+            chats.add(isinstance(row.get("prompt"), list))
+            if len(chats) > 1:
                 raise UsageError(f"row {row['id']!r}: some prompts are chats and others text; export them separately")
             key = hash(tuple(row[name] for name in kind.unique))
             if kind.unique and key in seen:
@@ -96,7 +85,6 @@ def export(rows: Iterable[ScoreRow], kind: Kind, summary: ExportSummary) -> Iter
             seen.add(key)
             summary.written += 1
             summary.labels.update(row.get("labels", ()))
-            summary.with_prompts |= "prompt" in row
             yield row
 
 
@@ -106,7 +94,7 @@ def export_file(rows: Iterable[ScoreRow], kind: Kind, out: Path, *, overwrite: b
     Raises ``UsageError`` as ``export`` and ``new_rows`` do, and ``RunError`` if there is nothing to write.
     """
     summary = ExportSummary()
-    with new_rows(out, kind.suffixes, kind.columns, overwrite=overwrite) as write:
+    with new_rows(out, kind.suffixes, overwrite=overwrite) as write:
         for row in export(rows, kind, summary):
             if out.suffix == ".parquet":
                 _refuse_tools(row)
