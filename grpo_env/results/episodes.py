@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,8 +13,7 @@ from grpo_env.errors import UsageError
 
 from .rows import ScoreRow, location
 
-_CLOSING = re.compile(r"</([\w-]{1,40})>")
-_MAX_TAGS = 20  # each is tried on the whole text
+THOUGHTS = "think"  # the tag of a turn's thoughts, which a score row does not name
 
 
 def turns_of(row: ScoreRow) -> tuple[Turn, ...]:
@@ -59,18 +57,11 @@ def has_calls_in_text(turns: Sequence[Turn]) -> bool:
 
 
 def _without_calls(turn: Turn) -> str:
-    rest = without_calls(turn.text, _reasoning_tag(turn))
-    if rest == turn.text.strip():
+    """The text of a turn; calls in its thoughts stay. Raises ``ValueError`` if not all calls are in the text."""
+    rest = without_calls(turn.text, THOUGHTS)
+    if rest == turn.text.strip() or len(parse_calls(turn.text, THOUGHTS)) != len(turn.calls):
         raise ValueError("the calls of a turn are not in its text")
     return rest
-
-
-def _reasoning_tag(turn: Turn) -> str:
-    """The tag of the block with thoughts, which a score row does not name: all calls outside it are the turn's."""
-    calls = [(call.name, call.arguments) for call in turn.calls]
-    tags = list(dict.fromkeys(["think", *_CLOSING.findall(turn.text)]))[:_MAX_TAGS]
-    outside = ([(call.name, call.arguments) for call in parse_calls(turn.text, tag)] for tag in tags)
-    return next((tag for tag, found in zip(tags, outside, strict=True) if found == calls), "think")
 
 
 def told_after(turn: Turn) -> str:

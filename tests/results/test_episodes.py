@@ -53,12 +53,23 @@ def test_a_training_set_for_sft_has_the_calls_apart_from_the_text(episode):
     assert (row["prompt"], json.loads(row["tools"])) == (PROMPT, TOOLS)
 
 
-@pytest.mark.parametrize("tag", ["think", "scratch", "my-notes"])
-def test_a_call_in_the_thoughts_stays_there_whatever_their_tag(episode, tag):
+def thinking_of_a_call(tag):
     thoughts = f"<{tag}>Or {CALL.replace('tea', 'rice')}?</{tag}>"
-    first = Turn(f"{thoughts}{CALL}", turns()[0].calls, turns()[0].results, "stop", 0, len(thoughts) + len(CALL))
-    (row,) = export([episode(of=(first,))], make_kind("sft", {}), ExportSummary())
+    text = f"{thoughts}{CALL}"
+    return thoughts, Turn(text, turns()[0].calls, turns()[0].results, "stop", 0, len(text))
+
+
+def test_a_call_in_the_thoughts_stays_there(episode):
+    thoughts, turn = thinking_of_a_call("think")
+    (row,) = export([episode(of=(turn,))], make_kind("sft", {}), ExportSummary())
     assert row["completion"][0]["content"] == thoughts
+
+
+def test_a_call_in_thoughts_of_another_tag_is_not_cut_out_with_the_calls(episode):
+    _, turn = thinking_of_a_call("scratch")
+    summary = ExportSummary()
+    assert list(export([episode(of=(turn,))], make_kind("sft", {}), summary)) == []
+    assert summary.left_out == {"episodes whose calls cannot be told from their texts": 1}
 
 
 def test_a_call_that_no_template_can_write_stays_in_the_text(episode):
