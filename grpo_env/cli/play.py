@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from grpo_env.errors import UsageError, nearest
+from grpo_env.errors import UsageError
 from grpo_env.rows.writer import check_free
 from grpo_env.terminal import escape_controls
 
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
     from grpo_env.taskfile.task import Task
 
 END_OF_TURN = "."
-_CALL_LINE = re.compile(r"/(\w+)(?: \w+=|$)")
-HELP = ("help", "/help")
-_VALUES = {"string": "text", "integer": "1", "number": "1.5", "boolean": "true", "array": "[1, 2]", "object": "{a: 1}"}
 
 
 def play(
@@ -40,9 +36,8 @@ def play(
 ) -> None:
     """Be the model: read the prompt, write turns, call the tools, and see what each turn and the whole scores.
 
-    Turns are read from standard input; a line with only a dot ends one, and "help" shows how to write them. The line
-    "/price item=tea" calls the tool price, as <tool_call>{"name": "price", "arguments": {"item": "tea"}}</tool_call>
-    does.
+    Turns are read from standard input; a line with only a dot ends one. The line "/price item=tea" calls the tool
+    price, as <tool_call>{"name": "price", "arguments": {"item": "tea"}}</tool_call> does.
     """
     if out is not None:
         check_free(out, overwrite=None)
@@ -94,9 +89,7 @@ def _turns(tools: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         import readline  # noqa: F401  (lines can be edited)
     lines: list[str] = []
     for line in iter(_line, None):
-        if not lines and line.strip() in HELP:
-            _show_tools(tools)
-        elif line == END_OF_TURN:
+        if line == END_OF_TURN:
             yield "\n".join(lines)
             lines = []
         else:
@@ -114,14 +107,11 @@ def _line() -> str | None:
 
 def _as_call(line: str, tools: Sequence[Mapping[str, Any]]) -> str:
     """A line such as ``/price item=tea`` as a tool call in the form of Hermes and Qwen; other lines as they are."""
+    from grpo_env.environments.calls import call_text
     from grpo_env.taskfile.yaml_file import parse_yaml
 
     schema = next((tool["function"] for tool in tools if line.split(" ")[0] == f"/{tool['function']['name']}"), None)
     if schema is None:
-        names = [tool["function"]["name"] for tool in tools]
-        if names and (name := _CALL_LINE.match(line)):
-            said = f"there is no tool {name[1]!r}; {nearest(name[1], names)} (sent as text)"
-            say(said)
         return line
     types = {name: value.get("type") for name, value in schema["parameters"].get("properties", {}).items()}
     try:
@@ -130,7 +120,7 @@ def _as_call(line: str, tools: Sequence[Mapping[str, Any]]) -> str:
     except (ValueError, UsageError) as error:
         say(f"{line}: {error}; sent as it is")
         return line
-    return f"<tool_call>{json.dumps({'name': schema['name'], 'arguments': arguments})}</tool_call>"
+    return call_text(schema["name"], arguments)
 
 
 def _score(task: Task, example: Example, completion: Completion) -> Score:
@@ -175,19 +165,8 @@ def _show_tools(tools: Sequence[Mapping[str, Any]]) -> None:
         lines.append(f"{function['name']}({arguments})  {function['description'].splitlines()[0]}")
     if lines:
         _show("tools", "\n".join(lines))
-        say(f"call a tool by a line such as {_call_line(tools[0]['function'])}")
-    say(f'write a turn, then a line with only "{END_OF_TURN}"; help shows this again')
-
-
-def _call_line(function: Mapping[str, Any]) -> str:
-    """A call as it can be written (``_as_call``), with a value of the right type for each argument that is needed."""
-    parameters = function["parameters"]
-    values = {
-        name: parameters["properties"][name].get("enum", [_VALUES.get(parameters["properties"][name].get("type"), "x")])
-        for name in parameters.get("required", [])
-    }
-    words = [shlex.quote(f"{name}={value}") for name, (value, *_) in values.items()]
-    return " ".join([f"/{function['name']}", *words])
+        say("call a tool by a line such as /TOOL ARGUMENT=VALUE")
+    say(f'write a turn, then a line with only "{END_OF_TURN}"')
 
 
 def _by_turn(score: Score, completion: Completion) -> list[list[float]]:

@@ -63,16 +63,6 @@ def test_an_episode_is_played_shown_scored_and_written(folder):
     assert isinstance(play(folder / "till.yaml", "--out", out).exception, UsageError)
 
 
-def test_help_shows_a_call_that_works_and_is_no_turn(folder):
-    done = play(folder / "till.yaml", turns="help\n7\n.\n")
-    shown = "call a tool by a line such as /price item=text"
-    assert done.stderr.count(shown) == 2  # at the start, and for help
-    assert "step scores by turn: 1\n" in done.stdout  # one turn, which is right
-    played = play(folder / "till.yaml", turns="/price item=text\n.\nhelp me\n")
-    assert "--- price (raised) ---" in played.stdout  # neither an unknown tool nor wrong arguments, but no such item
-    assert played.stderr.count(shown) == 1
-
-
 def test_turns_that_end_too_early_and_calls_that_cannot_be_read(folder):
     done = play(folder / "till.yaml", turns='/price item="tea\n')
     assert done.exit_code == 0, done.exception
