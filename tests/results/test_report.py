@@ -135,7 +135,7 @@ def test_further_warnings(row, change, words):
     rows = [row(n // 2, n % 2, float(n % 2), 0.0, text="4") | change(n) for n in range(180)]
     problems = " / ".join(warning.problem for warning in reward_warnings(make_report(rows)))
     assert words in problems
-    assert "always the same: tidy, 0 for all 180 completions" in problems
+    assert "always the same: tidy (0 for all 180 completions)" in problems
 
 
 @pytest.mark.parametrize(("prompts", "told"), [(5, False), (20, False), (200, True)])
@@ -229,7 +229,6 @@ def test_files_without_texts_answers_rewards_or_groups(row, rows):
     half = make_report([row(0, c, float(c % 2)) for c in range(4)])
     assert captions.headline(half).startswith("4 completions of 1 prompt: mean accuracy 0.500. The mean")
     assert "95%: " not in render(half)
-    assert charts(half)["pass"][0].title == "pass@k and maj@k"
 
 
 def test_a_parquet_file_gives_the_same_report(rows, tmp_path):

@@ -87,7 +87,7 @@ def constant_part(report: Report) -> Iterator[RewardWarning]:
             constant.setdefault(f"{part.mean:.3g} for all {part.scored:,} completions", []).append(part.name)
     for value, names in constant.items():
         yield RewardWarning(
-            f"always the same: {', '.join(names)}, {value}",
+            f"always the same: {', '.join(names)} ({value})",
             "The prompts of these completions are not in the file; if they did not ask for what is rewarded, this says "
             "nothing of training with the task's own"
             if report.without_prompt == report.completions

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .groups import MEANINGS
-from .measures import Bins, Estimate, Series
+from .measures import Bins, Series
 
 if TYPE_CHECKING:
     from .report import Part, Report, Steps
@@ -23,34 +22,22 @@ class Columns:
 
 
 @dataclass(frozen=True)
-class Stack:
-    """Named counts as one stacked bar."""
-
-    title: str
-    counts: Mapping[str, int]
-
-
-@dataclass(frozen=True)
 class Lines:
-    """Lines with markers. ``x_ticks`` are set if x takes chosen values, such as the k of pass@k."""
+    """Lines with markers."""
 
     title: str
     series: Mapping[str, Series]
     x_label: str
-    x_ticks: Sequence[float] = ()
-    log_x: bool = False
     y_range: tuple[float, float] | None = None
 
 
-Chart = Columns | Stack | Lines
+Chart = Columns | Lines
 
 
 def charts(report: Report) -> dict[str, list[Chart]]:
     """The charts by section, without empty ones."""
     sections: dict[str, list[Chart]] = {
         "parts": [Columns("total (the reward)", report.total.values), *_part_charts(report)],
-        "groups": [Stack("groups by kind", {kind: report.kinds.get(kind, 0) for kind in MEANINGS})],
-        "pass": _pass_charts(report),
         "length": _length_charts(report),
         "steps": list(map(_step_chart, report.steps)),
     }
@@ -71,17 +58,6 @@ def is_like_reward(part: Part, report: Report) -> bool:
     return part.varies and part.values.counts == report.total.values.counts
 
 
-def _pass_charts(report: Report) -> list[Chart]:
-    if len(report.pass_at) < 2:
-        return []
-    series = {"pass@k": _estimates(report.pass_at), "maj@k": _estimates(report.maj_at)}
-    series = {name: line for name, line in series.items() if line.xs}
-    ends = [value for line in series.values() for value in (*line.ys, *line.lows, *line.highs)]
-    tenths = math.floor(min(ends) * 10) / 10, math.ceil(max(ends) * 10) / 10
-    title = " and ".join(series) + " with 95% intervals" * any(line.lows for line in series.values())
-    return [Lines(title, series, "k", tuple(report.pass_at), log_x=True, y_range=tenths)]
-
-
 def _length_charts(report: Report) -> list[Chart]:
     if not report.length:
         return []
@@ -94,26 +70,19 @@ def _step_chart(steps: Steps) -> Chart:
     xs, ys = zip(*fifths, strict=True)
     scale = (steps.lowest, steps.highest) if steps.lowest < steps.highest else None
     title = f"{steps.part}: mean step value"
-    return Lines(title, {steps.part: Series(xs, ys)}, "fifth of the steps", (1, 2, 3, 4, 5), y_range=scale)
+    return Lines(title, {steps.part: Series(xs, ys)}, "fifth of the steps", scale)
 
 
 def _has_points(chart: Chart) -> bool:
     if isinstance(chart, Columns):
         return bool(chart.bins.counts)
-    return not isinstance(chart, Lines) or any(line.xs for line in chart.series.values())
-
-
-def _estimates(by_k: Mapping[int, Estimate]) -> Series:
-    """The line, with its band if all intervals are known."""
-    intervals = [value.interval for value in by_k.values() if value.interval]
-    lows, highs = zip(*intervals, strict=True) if intervals and len(intervals) == len(by_k) else ((), ())
-    return Series(tuple(by_k), [value.value for value in by_k.values()], lows, highs)
+    return any(line.xs for line in chart.series.values())
 
 
 def bounds(chart: Lines) -> tuple[tuple[float, float], tuple[float, float]]:
     """The ranges of x and y over all points, with a margin if the chart sets no ``y_range``."""
-    xs = [*chart.x_ticks, *(x for line in chart.series.values() for x in line.xs)]
-    ys = [y for line in chart.series.values() for y in (*line.ys, *line.lows, *line.highs)]
+    xs = [x for line in chart.series.values() for x in line.xs]
+    ys = [y for line in chart.series.values() for y in line.ys]
     low, high = chart.y_range or (min(ys), max(ys))
     margin = 0.0 if chart.y_range else (high - low) * 0.08 or 0.5
     return (min(xs), max(xs)), (low - margin, high + margin)

@@ -124,12 +124,10 @@ def distribution(values: Floats, bins: int = 10) -> Bins:
 
 
 class Series(NamedTuple):
-    """Points of a line, with an optional band from ``lows`` to ``highs``."""
+    """Points of a line."""
 
     xs: Sequence[float]
     ys: Sequence[float]
-    lows: Sequence[float] = ()
-    highs: Sequence[float] = ()
 
 
 def trend(xs: Floats, ys: Floats, bins: int = 10) -> Series:

@@ -35,7 +35,7 @@ from .votes import LARGEST_K, majority_at_k
 
 @dataclass(frozen=True)
 class Part:
-    """One part of the reward over all completions. ``weighted_mean`` is the mean of weight times value."""
+    """One part of the reward over all completions."""
 
     name: str
     depth: int
@@ -44,8 +44,6 @@ class Part:
     process: float
     scored: int
     mean: float | None
-    std: float | None
-    weighted_mean: float | None
     variance_fraction: float | None
     """Of the reward's variance; ``None`` for nested parts and if the reward does not vary."""
     metric_correlation: float | None
@@ -173,8 +171,8 @@ def _estimate(pairs: Iterable[float]) -> Estimate | None:
 
 
 def _part(name: str, part: PartColumns, rows: int, variance_fraction: float | None, metrics: Floats) -> Part:
-    values, weighted = part.values.values(rows), part.weighted.values(rows)
-    scored, weighted = values[~np.isnan(values)], weighted[~np.isnan(weighted)]
+    values = part.values.values(rows)
+    scored = values[~np.isnan(values)]
     return Part(
         name=name,
         depth=part.depth,
@@ -182,8 +180,6 @@ def _part(name: str, part: PartColumns, rows: int, variance_fraction: float | No
         process=part.process,
         scored=len(scored),
         mean=float(scored.mean()) if len(scored) else None,
-        std=float(scored.std()) if len(scored) else None,
-        weighted_mean=float(weighted.mean()) if len(weighted) else None,
         variance_fraction=variance_fraction,
         metric_correlation=correlation(values, metrics),
         varies=not is_constant(scored),

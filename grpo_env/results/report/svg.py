@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from markupsafe import Markup
 
-from .charts import Chart, Columns, Lines, Stack, bounds, ticks
+from .charts import Chart, Columns, Lines, bounds, ticks
 from .spans import visible
 
 WIDTH = 360  # units; the page shows the drawing at about as many pixels, so that text keeps its size
@@ -21,13 +21,7 @@ Link = Callable[[float], str]
 
 def svg(chart: Chart, link: Link | None = None) -> Markup:
     """The drawing, with its title for screen readers. ``link`` gives the address of points of a line at x, or none."""
-    match chart:
-        case Columns():
-            height, marks = _columns(chart)
-        case Stack():
-            height, marks = _stack(chart)
-        case Lines():
-            height, marks = _lines(chart, link)
+    height, marks = _columns(chart) if isinstance(chart, Columns) else _lines(chart, link)
     head = Markup('<svg viewBox="0 0 {} {}" role="{}"><title>{}</title>').format(
         WIDTH, height, "group" if link else "img", visible(chart.title)
     )
@@ -54,25 +48,11 @@ def _columns(chart: Columns) -> tuple[int, list[Markup]]:
     return height, [*marks, _line(0, base, len(counts) * column, base)]
 
 
-def _stack(chart: Stack) -> tuple[int, list[Markup]]:
-    total, x, y = sum(chart.counts.values()) or 1, 0.0, TOP + 44
-    marks = []
-    for index, (name, count) in enumerate(chart.counts.items()):
-        if not count:
-            continue
-        width = count / total * WIDTH
-        marks.append(_rect(x, TOP, max(0.5, width - 1), 26, f"c{index}"))
-        marks.append(_rect(0, y - 10, 11, 11, f"c{index}"))
-        marks.append(_text(18, y, f"{name}: {count:,} ({_percent(count / total)})"))
-        x, y = x + width, y + LINE + 5
-    return y - 8, marks
-
-
 def _lines(chart: Lines, link: Link | None) -> tuple[int, list[Markup]]:
     height = 210
     top, base = TOP + LINE + 6, height - BOTTOM
     (x_low, x_high), (y_low, y_high) = bounds(chart)
-    across = _scale(x_low, x_high, LEFT + 8, WIDTH - 14, log=chart.log_x)
+    across = _scale(x_low, x_high, LEFT + 8, WIDTH - 14)
     up = _scale(y_low, y_high, base, top)
     marks = []
     for tick in ticks(y_low, y_high):
@@ -80,7 +60,7 @@ def _lines(chart: Lines, link: Link | None) -> tuple[int, list[Markup]]:
             _line(LEFT, up(tick), WIDTH, up(tick), "grid"),
             _text(LEFT - 5, up(tick) + 4, f"{tick:.4g}", "small", "end"),
         ]
-    for tick in chart.x_ticks or ticks(x_low, x_high):
+    for tick in ticks(x_low, x_high):
         marks.append(
             _text(across(tick), base + LINE, f"{tick:,.4g}" if tick < 10_000 else f"{tick:,.0f}", "small", "middle")
         )
@@ -88,10 +68,6 @@ def _lines(chart: Lines, link: Link | None) -> tuple[int, list[Markup]]:
     legend_x = float(LEFT)
     for index, (name, line) in enumerate(chart.series.items()):
         points = list(zip(map(across, line.xs), map(up, line.ys), strict=True))
-        if line.lows:
-            band = [(across(x), up(y)) for x, y in zip(line.xs, line.highs, strict=True)]
-            band += [(across(x), up(y)) for x, y in reversed(list(zip(line.xs, line.lows, strict=True)))]
-            marks.append(Markup('<polygon class="c{} band" points="{}"/>').format(index, _points(band)))
         marks.append(Markup('<polyline class="s{}" points="{}"/>').format(index, _points(points)))
         for step, (x, y) in zip(line.xs, points, strict=True):
             address = link(step) if link else ""
@@ -101,12 +77,10 @@ def _lines(chart: Lines, link: Link | None) -> tuple[int, list[Markup]]:
     return height, marks
 
 
-def _scale(low: float, high: float, start: float, end: float, *, log: bool = False) -> Callable[[float], float]:
-    transform: Callable[[float], float] = math.log if log else float
-    first, last = transform(low), transform(high)
-    if first == last:
+def _scale(low: float, high: float, start: float, end: float) -> Callable[[float], float]:
+    if low == high:
         return lambda value: (start + end) / 2
-    return lambda value: start + (transform(value) - first) / (last - first) * (end - start)
+    return lambda value: start + (value - low) / (high - low) * (end - start)
 
 
 def _marker(x: float, y: float, index: int) -> Markup:
