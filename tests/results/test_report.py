@@ -127,7 +127,6 @@ def test_a_sound_reward_has_no_warnings(row):
     ("change", "words"),
     [
         (lambda index: {"finish_reason": "length" if index % 9 == 0 else "stop"}, "11% of the completions were"),
-        (lambda index: {"label": index % 2 == 0}, "100% of the labels (90 false positives, 90 false negatives)"),
         (lambda index: {"text": "x" * (5 + 90 * (index % 2))}, "accuracy and length the correlation is 1.00 ("),
     ],
 )  # fmt: skip

@@ -159,18 +159,6 @@ def length(report: Report) -> Iterator[RewardWarning]:
             )
 
 
-def labels(report: Report) -> Iterator[RewardWarning]:
-    """The metric disagrees with more than 2% of the labels in the file."""
-    false_positives, false_negatives = report.labels.get((False, True), 0), report.labels.get((True, False), 0)
-    labeled = sum(report.labels.values())
-    if false_positives + false_negatives > 0.02 * labeled:
-        yield RewardWarning(
-            f"{report.metric} disagrees with {_percent(false_positives + false_negatives, labeled)} of the labels "
-            f"({false_positives:,} false positives, {false_negatives:,} false negatives)",
-            "Read those rows before trusting either",
-        )
-
-
 def timeouts(report: Report) -> Iterator[RewardWarning]:
     """Some scores timed out."""
     timeouts = sum(part.statuses.get("timeout", 0) for part in (report.total, *report.parts))
@@ -206,7 +194,6 @@ CHECKS: tuple[Check, ...] = (
     truncated,
     no_answer,
     length,
-    labels,
     timeouts,
 )
 """The checks, most serious first."""

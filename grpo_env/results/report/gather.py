@@ -109,8 +109,6 @@ class Counts:
     """Groups with correct and wrong completions."""
     misranked: int = 0
     """Those in which a wrong completion has a higher reward than a correct one."""
-    labels: Counter[tuple[bool, bool]] = field(default_factory=Counter)
-    """Completions by (label, correct by the metric)."""
 
 
 @dataclass
@@ -194,8 +192,6 @@ def _add_row(data: Gathered, row: ScoreRow) -> Member:
             metric = part
     value, answer = (metric.value, metric.answer) if metric else (None, None)
     data.metrics.put(index, value)
-    if row.get("label") is not None and value is not None:
-        data.counts.labels[bool(row["label"]), value >= 1] += 1
     if total.value is not None:
         data.samples.offer(row, total.value, value)
     weighted_parts = {name: part.value for name, part in parts.items() if part.weight and "." not in name}
