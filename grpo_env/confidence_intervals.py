@@ -45,8 +45,8 @@ def clopper_pearson(successes: float, count: float, confidence: float = CONFIDEN
     """
     tail = (1 - confidence) / 2
     failures = count - successes
-    low = _beta_quantile(tail, successes, failures + 1) if successes > 0 else 0.0
-    high = _beta_quantile(1 - tail, successes + 1, failures) if failures > 0 else 1.0
+    low = beta_quantile(tail, successes, failures + 1) if successes > 0 else 0.0
+    high = beta_quantile(1 - tail, successes + 1, failures) if failures > 0 else 1.0
     return low, high
 
 
@@ -59,18 +59,19 @@ def fisher(correlation: float, count: int) -> Interval | None:
     return math.tanh(z - half), math.tanh(z + half)
 
 
-def _beta_quantile(probability: float, a: float, b: float) -> float:
+def beta_quantile(probability: float, a: float, b: float) -> float:
+    """The inverse of ``beta_cdf``."""
     low, high = 0.0, 1.0
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if _beta_cdf(middle, a, b) < probability else (low, middle)
+        low, high = (middle, high) if beta_cdf(middle, a, b) < probability else (low, middle)
     return (low + high) / 2
 
 
-def _beta_cdf(x: float, a: float, b: float) -> float:
+def beta_cdf(x: float, a: float, b: float) -> float:
     """The regularized incomplete beta function: Abramowitz and Stegun 26.5.8, by Lentz's method."""
     if x > (a + 1) / (a + b + 2):  # the continued fraction converges fast on the other side only
-        return 1.0 - _beta_cdf(1 - x, b, a)
+        return 1.0 - beta_cdf(1 - x, b, a)
     if x <= 0:
         return 0.0
     tiny = 1e-300

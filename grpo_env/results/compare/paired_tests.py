@@ -4,31 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from statistics import NormalDist
 
-from grpo_env.confidence_intervals import CONFIDENCE, Interval
+from grpo_env.confidence_intervals import CONFIDENCE, Interval, beta_cdf, beta_quantile
 
-MIN_GROUPS = 4  # with fewer, the expansion of Student's t is off by more than 1%, and intervals are very wide
+MIN_GROUPS = 4  # intervals of fewer are very wide
 
 
 def mcnemar(gained: int, lost: int) -> float:
     """Two-sided p-value of McNemar's test, exact: the binomial test of the discordant pairs against 1/2.
 
-    McNemar 1947; the exact conditional form as in Fagerland, Lydersen & Laake 2013. 1 without
-    discordant pairs.
+    McNemar 1947; the exact conditional form as in Fagerland, Lydersen & Laake 2013. 1 without discordant pairs.
     """
     pairs, fewer = gained + lost, min(gained, lost)
-    if 2 * fewer == pairs:
-        return 1.0
-    # From the largest term down: each is the previous one times i / (pairs - i + 1), and they soon become negligible.
-    log = math.lgamma(pairs + 1) - math.lgamma(fewer + 1) - math.lgamma(pairs - fewer + 1) - pairs * math.log(2)
-    ratios, term = 0.0, 1.0
-    for i in range(fewer, -1, -1):
-        ratios += term
-        term *= i / (pairs - i + 1)
-        if term < 1e-18 * ratios:
-            break
-    return min(1.0, 2 * ratios * math.exp(log))
+    return min(1.0, 2 * beta_cdf(0.5, pairs - fewer, fewer + 1)) if pairs else 1.0
 
 
 @dataclass
@@ -82,12 +70,6 @@ class MeanDifference:
 
 
 def student(probability: float, freedom: int) -> float:
-    """The quantile of Student's t: Abramowitz & Stegun 26.7.5, within 0.2% at 97.5% from 3 degrees of freedom on."""
-    z = NormalDist().inv_cdf(probability)
-    terms = (
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
-    )
-    return z + math.fsum(term / freedom**power for power, term in enumerate(terms, start=1))
+    """The quantile of Student's t above the median, by the beta distribution: Abramowitz & Stegun 26.7.1."""
+    x = beta_quantile(2 * (1 - probability), freedom / 2, 0.5)
+    return math.sqrt(freedom * (1 / x - 1))
