@@ -76,7 +76,10 @@ def score(
 
     if Path(task).is_file() and Path(task).suffix not in (".yaml", ".yml"):
         raise UsageError(_without_a_task(Path(task)))
-    paths, overrides = split_files(files or [])
+    overrides = [word for word in files or [] if "=" in word and not Path(word).exists()]
+    paths = [Path(word) for word in files or [] if word not in overrides]
+    if not paths:
+        raise UsageError("no file to score: give a file of completions, or - for standard input")
     fields = Fields(tuple(completion or ()), answer, id, tuple(label or ()), group, prompt)
     options = Options(fields, not no_text, advantages, split, join, workers, restart, overwrite)
     loaded = loaded_task(task, overrides)
@@ -110,15 +113,6 @@ def _without_a_task(file: Path) -> str:
         f"tasks, and grpo_env tasks new mine.yaml --data {file} writes one for questions and answers (columns: "
         f"{', '.join(first_row(file))})"
     )
-
-
-def split_files(arguments: list[str]) -> tuple[list[Path], list[str]]:
-    """Files and ``KEY=VALUE`` arguments; an existing file may have ``=`` in its name."""
-    overrides = [argument for argument in arguments if "=" in argument and not Path(argument).exists()]
-    paths = [Path(argument) for argument in arguments if argument not in overrides]
-    if not paths:
-        raise UsageError("no file to score: give a file of completions, or - for standard input")
-    return paths, overrides
 
 
 def report(

@@ -1,4 +1,4 @@
-"""The command: draws a sample, labels it, reports; takes labels from a column and scores from a file."""
+"""The command: draws a sample, labels it, reports; labels may be in the file."""
 
 from __future__ import annotations
 
@@ -17,26 +17,28 @@ LABELS = [True, False, True, True, False]  # accuracy rejects the fourth, which 
 
 
 @pytest.fixture
-def completions(tmp_path: Path) -> Path:
-    path = tmp_path / "completions.jsonl"
-    rows = [
-        {"id": str(number), "completions": TEXTS, "answer": "5", "equations": ["2+3=5"], "ok": LABELS}
-        for number in range(4)
-    ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
+def scores(tmp_path: Path) -> Path:
+    """Labeled scores of four groups."""
+    return scored(tmp_path, "metric=accuracy", "--label", "ok")
+
+
+def scored(folder: Path, *options: str, out: str = "scores.jsonl") -> Path:
+    completions = folder / "completions.jsonl"
+    row = {"completions": TEXTS, "answer": "5", "equations": ["2+3=5"], "ok": LABELS}
+    completions.write_text("".join(json.dumps({"id": str(number), **row}) + "\n" for number in range(4)))
+    assert grpo_env("score", "arithmetic", completions, *options, "--out", folder / out).returncode == 0
+    return folder / out
 
 
 def run(*arguments: object, cwd: Path, keys: str = "", code: int = 0):
     with mock.patch("sys.stdin", io.StringIO(keys)):
-        done = grpo_env("view", "calibrate", "arithmetic", *arguments, cwd=cwd)
+        done = grpo_env("view", "calibrate", *arguments, cwd=cwd)
     assert done.returncode == code, done.stderr
     return done
 
 
-def test_a_column_of_labels(completions: Path, tmp_path: Path) -> None:
-    done = run(completions, "metric=accuracy", "--label", "ok", "--show", 1, cwd=tmp_path)
-    lines = done.stdout.splitlines()
+def test_labels_in_the_file(scores: Path, tmp_path: Path) -> None:
+    lines = run(scores, "--show", 1, cwd=tmp_path).stdout.splitlines()
     assert lines[0] == "arithmetic: accuracy on 20 completions, 20 labeled"
     negatives = next(line for line in lines if "false negatives" in line)
     assert "33.3%" in negatives
@@ -45,19 +47,19 @@ def test_a_column_of_labels(completions: Path, tmp_path: Path) -> None:
     assert lines[-1] == "3 more wrong verdicts; --json prints all of them"
 
 
-def test_json(completions: Path, tmp_path: Path) -> None:
-    result = json.loads(run(completions, "metric=accuracy", "--label", "ok", "--json", cwd=tmp_path).stdout)
+def test_json(scores: Path, tmp_path: Path) -> None:
+    result = json.loads(run(scores, "--json", cwd=tmp_path).stdout)
     assert result["false_negative"]["value"] == pytest.approx(1 / 3)
     assert result["false_positive"]["value"] == 0
     assert [(row["id"], row["completion"]) for row in result["errors"]] == [(str(number), 3) for number in range(4)]
     assert result["unscored"] == 0
 
 
-def test_a_sample_is_drawn_labeled_in_the_terminal_and_reported_on(completions: Path, tmp_path: Path) -> None:
-    done = run(completions, "metric=accuracy", "--out", "labels.jsonl", cwd=tmp_path)
+def test_a_sample_is_drawn_labeled_in_the_terminal_and_reported_on(scores: Path, tmp_path: Path) -> None:
+    done = run(scores, "--out", "labels.jsonl", cwd=tmp_path)
     assert done.stdout.splitlines()[-1].split() == ["20", "20"]
     assert "Wrote labels.jsonl." in done.stderr
-    assert done.stderr.endswith("grpo_env view calibrate arithmetic labels.jsonl metric=accuracy --ask\n")
+    assert done.stderr.endswith("grpo_env view calibrate labels.jsonl --ask\n")
     rows = [json.loads(line) for line in (tmp_path / "labels.jsonl").read_text().splitlines()]
     keys = "".join("ny"[LABELS[row["completion"]]] for row in rows)
     first = run("labels.jsonl", "--ask", cwd=tmp_path, keys=keys[:7])
@@ -68,10 +70,10 @@ def test_a_sample_is_drawn_labeled_in_the_terminal_and_reported_on(completions: 
     assert run("labels.jsonl", cwd=tmp_path).stdout == second.stdout
 
 
-def test_drawing_and_labeling_in_one_command_which_resumes(completions: Path, tmp_path: Path) -> None:
-    command = (completions, "--out", "labels.jsonl", "--ask", "--size", 10)
+def test_drawing_and_labeling_in_one_command_which_resumes(scores: Path, tmp_path: Path) -> None:
+    command = (scores, "--out", "labels.jsonl", "--ask", "--size", 10)
     done = run(*command, cwd=tmp_path, keys="")
-    assert done.stdout == ""
+    assert done.stdout.splitlines()[-1].split() == ["20", "10"]
     assert "of 10" in done.stderr
     sample = (tmp_path / "labels.jsonl").read_bytes()
     done = run(*command, cwd=tmp_path, keys="yyyyyyyyyy")
@@ -79,58 +81,37 @@ def test_drawing_and_labeling_in_one_command_which_resumes(completions: Path, tm
     assert (tmp_path / "labels.jsonl").read_bytes().startswith(sample)
 
 
-def test_scores_are_not_scored_again(completions: Path, tmp_path: Path) -> None:
-    scores = tmp_path / "scores.jsonl"
-    assert (
-        grpo_env("score", "arithmetic", completions, "metric=accuracy", "--label", "ok", "-o", scores).returncode == 0
-    )
-    expected = run(completions, "metric=accuracy", "--label", "ok", cwd=tmp_path).stdout
-    done = run(scores, cwd=tmp_path)
-    assert (done.stdout, done.stderr) == (expected, "")
-    run(scores, "--out", "labels.jsonl", cwd=tmp_path)
-    assert (tmp_path / "labels.jsonl").exists()
-
-
-def test_math_verify_as_a_second_reader(completions: Path, tmp_path: Path) -> None:
+def test_math_verify_as_a_second_reader(tmp_path: Path) -> None:
     """It finds no answer in ``five``, which ``accuracy`` accepts."""
     options = {"use": "math_verify", "extraction": "any", "weight": "0"}
     keys = ("metric=accuracy", *(f"verifiers.second.{key}={value}" for key, value in options.items()))
-    lines = run(completions, *keys, "--label", "ok", "--second", "second", cwd=tmp_path).stdout.splitlines()
+    scores = scored(tmp_path, *keys, "--label", "ok")
+    lines = run(scores, "--second", "second", cwd=tmp_path).stdout.splitlines()
     for end in ("agrees", "disagrees"):
         (line,) = [line for line in lines if line.startswith("accepted: ") and f", second {end} " in line]
         assert line.split()[-7:-4] == ["4", "4", "0"]  # completions, labeled, wrong
-    run(completions, *keys, "--second", "second", "--out", "labels.jsonl", cwd=tmp_path)
+    run(scores, "--second", "second", "--out", "labels.jsonl", cwd=tmp_path)
     rows = [json.loads(line) for line in (tmp_path / "labels.jsonl").read_text().splitlines()]
     disagreed = [row for row in rows if row["stratum"].endswith("second disagrees")]
     assert disagreed
     assert all("five" in row["text"] for row in disagreed)
 
 
-def test_wrong_usage(completions: Path, tmp_path: Path) -> None:
+def test_wrong_usage(scores: Path, tmp_path: Path) -> None:
     (tmp_path / "taken.jsonl").write_text("mine\n")
-    scores, other = tmp_path / "scores.jsonl", tmp_path / "other.jsonl"
-    grpo_env("score", "arithmetic", completions, "--label", "ok", "-o", scores)
-    grpo_env("score", "arithmetic", completions, "task=sums", "--label", "ok", "-o", other)
+    plain = scored(tmp_path, "metric=accuracy", out="plain.jsonl")
+    other = scored(tmp_path, "task=sums", "--label", "ok", out="other.jsonl")
+    (tmp_path / "both.jsonl").write_text(scores.read_text() + other.read_text())
     run(scores, "--out", "labels.jsonl", cwd=tmp_path)
     for arguments, message in (
-        ((completions,), "there are no labels: name their column with --label, or draw a sample with --out"),
-        ((completions, "--label", "id"), f"{completions}: no row could be scored; grpo_env score with the same"),
-        ((completions, "--ask"), "--ask: give the file for the labels with --out"),
-        ((completions, "--out", "taken.jsonl"), "taken.jsonl: already exists"),
-        ((completions, "--out", "a.jsonl", "--label", "ok"), "leave out --out"),
-        ((scores, "--label", "ok"), "its labels come from grpo_env score --label"),
+        ((plain,), "no row has a label: score it with --label COLUMN, or draw a sample with --out"),
+        ((scores, "--ask"), "--ask: give the file for the labels with --out"),
+        ((scores, "--out", "taken.jsonl"), "taken.jsonl: already exists"),
         (("labels.jsonl",), 'no row has a label; set "label" to true or false'),
         (("labels.jsonl", "--out", "b.jsonl"), "is a file of labels; leave out --out"),
-        ((other,), "these completions were scored by the task sums, not arithmetic"),
+        (("both.jsonl",), "scored by several tasks, arithmetic, sums; calibrate each alone"),
+        (("completions.jsonl",), "was this file written by grpo_env score?"),
         (("missing.jsonl",), "missing.jsonl: no such file"),
     ):
         assert message in run(*arguments, cwd=tmp_path, code=2).stderr
     assert (tmp_path / "taken.jsonl").read_text() == "mine\n"
-
-
-def test_rows_that_cannot_be_scored_are_counted(completions: Path, tmp_path: Path) -> None:
-    with completions.open("a") as file:
-        file.write('{"id": "x", "completions": []}\n')
-    done = run(completions, "metric=accuracy", "--label", "ok", cwd=tmp_path)
-    assert "1 row could not be scored and is left out" in done.stderr
-    assert "20 completions, 20 labeled" in done.stdout

@@ -157,7 +157,7 @@ def test_a_part_without_any_score_has_a_reason_and_without_any_total_the_exit_co
         (["tasks", "new"], "out.yaml", "delete it first"),
         (["tasks", "new", "--data", "FILE"], "out.yaml", "delete it first"),
         (["tasks", "play", "till", "--out"], "out.jsonl", "delete it first"),
-        (["view", "calibrate", "arithmetic", "FILE", "--out"], "out.jsonl", "delete it first"),
+        (["view", "calibrate", "SCORES", "--out"], "out.jsonl", "delete it first"),
     ],
 )
 def test_one_message_for_an_output_that_exists_and_one_for_a_missing_folder(file, tmp_path, command, name, advice):
