@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Collection
-from functools import cache
+from functools import cache, wraps
 from importlib import import_module
 from importlib.resources import files
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from grpo_env.core import Verifier
 from grpo_env.errors import UsageError, nearest
@@ -88,9 +89,39 @@ def verifier(name: str) -> Callable[[V], V]:
         if known is not None and known.__qualname__ != cls.__qualname__:
             raise UsageError(f"verifier {name!r} is already registered by {known.__module__}.{known.__qualname__}")
         _registered[name] = cls
+        _check_values(name, cls)
         return cls
 
     return register
+
+
+def _check_values(name: str, cls: type[Verifier]) -> None:
+    """Let a class refuse values that the ``Literal`` of a field does not list, also where Python makes the instance."""
+    init: Callable[..., None] = cls.__init__
+    try:
+        known = {option: listed for option, hint in get_type_hints(cls).items() if (listed := _listed(hint))}
+    except NameError:  # a type that only type checkers import
+        return
+
+    @wraps(init)
+    def checked(self: Verifier, *args: Any, **options: Any) -> None:
+        init(self, *args, **options)
+        for option, listed in known.items():
+            value = getattr(self, option)
+            for one in value if isinstance(value, (list, tuple)) else (value,):
+                if one is not None and one not in listed:
+                    raise UsageError(f"{name}: {option}: {one!r} is not one of {', '.join(listed)}")
+
+    cls.__init__ = checked  # type: ignore[method-assign]
+
+
+def _listed(hint: Any) -> tuple[str, ...]:
+    """The values of a ``Literal``, of one that may be ``None``, or of a tuple of them; empty for any other type."""
+    members = [member for member in get_args(hint) if member not in (type(None), Ellipsis)]
+    if get_origin(hint) is Literal:
+        return tuple(members)
+    inner = [_listed(member) for member in members]
+    return tuple(chain.from_iterable(inner)) if all(inner) else ()
 
 
 def is_safe_mode() -> bool:

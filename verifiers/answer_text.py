@@ -70,6 +70,6 @@ def shown(answers: Sequence[str]) -> str | None:
 
 
 def check_sources(name: str, sources: Sequence[Source]) -> None:
-    """Raise ``UsageError`` if there are no sources."""
-    if not sources:
-        raise UsageError(f"{name}: sources: name one or more of {', '.join(ALL_SOURCES)}")
+    """Raise ``UsageError`` if there are no sources, or one comes twice."""
+    if not sources or len(set(sources)) < len(sources):
+        raise UsageError(f"{name}: sources: one or more of {', '.join(ALL_SOURCES)}, each once, not {sources!r}")

@@ -76,10 +76,7 @@ def score(
 
     if Path(task).is_file() and Path(task).suffix not in (".yaml", ".yml"):
         raise UsageError(_without_a_task(Path(task)))
-    overrides = [word for word in files or [] if "=" in word and not Path(word).exists()]
-    paths = [Path(word) for word in files or [] if word not in overrides]
-    if not paths:
-        raise UsageError("no file to score: give a file of completions, or - for standard input")
+    paths, overrides = _paths_and_keys(files or [])
     fields = Fields(tuple(completion or ()), answer, id, tuple(label or ()), group, prompt)
     options = Options(fields, not no_text, advantages, split, join, workers, restart, overwrite)
     loaded = loaded_task(task, overrides)
@@ -102,6 +99,15 @@ def _other_advantages(task: Task) -> str:
     config = TrainConfig.from_mapping(task.defaults, f"{task.source}: train").advantage
     given = config.model_dump(exclude_defaults=True, exclude={"truncated"})
     return ", ".join(f"{name}={value}" for name, value in given.items())
+
+
+def _paths_and_keys(words: list[str]) -> tuple[list[Path], list[str]]:
+    """Files and ``KEY=VALUE``; an existing file may have ``=`` in its name. Raises ``UsageError``."""
+    keys = [word for word in words if "=" in word and not Path(word).exists()]
+    paths = [Path(word) for word in words if word not in keys]
+    if not paths:
+        raise UsageError("no file to score: give a file of completions, or - for standard input")
+    return paths, keys
 
 
 def _without_a_task(file: Path) -> str:

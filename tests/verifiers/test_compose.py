@@ -381,6 +381,8 @@ def test_appeal_refuses_gates_weights_options_and_other_than_two_parts() -> None
         Appeal((two[0], Part("b", Fixed(), 2.0)))
     with pytest.raises(UsageError, match="needs two parts"):
         Appeal(two[:1])
+    with pytest.raises(UsageError, match="'none' is not one of mixed, all"):
+        Appeal(two, groups="none")
 
 
 def test_only_an_appeal_in_mixed_groups_needs_the_whole_group() -> None:

@@ -15,7 +15,6 @@ from latex2sympy2_extended import NormalizationConfig
 from grpo_env.core import Completion, Example
 from grpo_env.errors import UsageError
 from grpo_env.registry import find
-from grpo_env.taskfile.task import make_verifier
 from grpo_env.verifiers import math_verify as own
 from grpo_env.verifiers.compose import FirstOf
 from grpo_env.verifiers.parts_and_gates import Part
@@ -145,7 +144,7 @@ def test_threads_share_a_worker() -> None:
 def test_options_are_checked() -> None:
     for options in ({"extraction": "all"}, {"bare_golds": "quoted"}, {"timeout": 0.0}):
         with pytest.raises(UsageError, match=next(iter(options))):
-            make_verifier("math_verify", options, "t")
+            find("math_verify")(**options)
 
 
 TWO_BOXES = r"So $x=\boxed{\frac{1}{2}}$, then $\boxed{0.6}$."

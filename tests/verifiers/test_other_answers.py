@@ -51,7 +51,14 @@ def check_row(row: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
+        ("exact_text", {"read": "all"}, "read: 'all' is not one of"),
+        ("exact_text", {"golds": "all"}, "golds"),
+        ("exact_text", {"sources": ("box",)}, "sources"),
         ("exact_text", {"sources": ()}, "sources"),
+        ("choice", {"sources": ("boxed", "boxed")}, "sources"),
+        ("json_answer", {"mode": "some"}, "mode: 'some'"),
+        ("numeric", {"units": "all"}, "units"),
+        ("text_similarity", {"metric": "meteor"}, "metric: 'meteor' is not one of chrf"),
         ("pattern", {"pattern": "("}, r"missing \)"),
         ("pattern", {"pattern": "(?=a)"}, "look-around and back-references are not regular"),
         ("pattern", {"pattern": r"(a)\1"}, "look-around and back-references are not regular"),

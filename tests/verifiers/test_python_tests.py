@@ -23,7 +23,6 @@ from hypothesis import strategies as st
 
 from grpo_env.core import Completion, Example, Score
 from grpo_env.errors import UsageError
-from grpo_env.taskfile.task import make_verifier
 from grpo_env.verifiers.python_tests import PythonTests
 from grpo_env.verifiers.sandbox.launch import Run, RunResult, _remove_leftovers, run, unavailable
 from grpo_env.verifiers.sandbox.limits import Limits
@@ -318,7 +317,7 @@ def wait_until(condition: Any) -> None:
 def test_invalid_options_are_refused() -> None:
     for options in ({"credit": "some"}, {"timeout": 0}, {"deadline": -1}, {"memory": 1}, {"isolation": "docker"}):
         with pytest.raises(UsageError, match=next(iter(options))):
-            make_verifier("python_tests", options, "t")
+            PythonTests(**options)  # type: ignore[arg-type]
 
 
 @pytest.fixture

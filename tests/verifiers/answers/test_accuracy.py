@@ -7,7 +7,6 @@ import pytest
 from grpo_env.core import Completion, Example
 from grpo_env.errors import UsageError
 from grpo_env.registry import find
-from grpo_env.taskfile.task import make_verifier
 
 
 def test_text_nested_deeply_is_wrong() -> None:
@@ -33,4 +32,4 @@ def test_text_nested_deeply_is_wrong() -> None:
 )
 def test_invalid_options_are_refused(options: dict[str, object]) -> None:
     with pytest.raises(UsageError, match="|".join(options)):
-        make_verifier("accuracy", options, "t")
+        find("accuracy")(**options)
