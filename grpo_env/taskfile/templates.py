@@ -65,7 +65,7 @@ class _Environment(ImmutableSandboxedEnvironment):
     def __init__(self) -> None:
         super().__init__(undefined=_StrictlyUndefined, keep_trailing_newline=True, finalize=_finalize)
         self.tests["none"] = is_missing
-        self.policies["json.dumps_kwargs"] = {"sort_keys": True, "default": _json_default}
+        self.policies["json.dumps_kwargs"] = {"sort_keys": True, "ensure_ascii": False, "default": _json_default}
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         return _visible(super().getattr(obj, attribute))
