@@ -112,7 +112,7 @@ def _check_values(name: str, cls: type[Verifier]) -> None:
                 if one is not None and one not in listed:
                     raise UsageError(f"{name}: {option}: {one!r} is not one of {', '.join(listed)}")
 
-    cls.__init__ = checked  # type: ignore[method-assign]
+    cls.__init__ = checked  # type: ignore[method-assign, assignment]
 
 
 def _listed(hint: Any) -> tuple[str, ...]:
