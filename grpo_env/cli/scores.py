@@ -216,5 +216,4 @@ def export(
         say(f"note: {note} (--min-step sets the value of a good step)", "yellow")
     if summary.unrecorded and kind != "inspect":
         which = f"{summary.unrecorded:,} of {summary.completions:,} completions"
-        why = "were made by another prompt than the task's, which is attached, or by one that is not recorded"
-        say(f"note: {which} {why}", "yellow")
+        say(f"note: the file does not say which prompt made {which}; the task's is attached", "yellow")

@@ -310,7 +310,7 @@ def test_the_command_summarizes_the_export(tmp_path, monkeypatch, capsys):
     assert captured.out == ""
     assert f"Wrote 1 sft row to {out}; left out 2 of 3 completions in 1 group: " in captured.err
     assert "1 accuracy below 1, 1 accuracy unscored (error)" in captured.err
-    assert "note: 3 of 3 completions were made by another prompt than the task's" in captured.err
+    assert "note: the file does not say which prompt made 3 of 3 completions" in captured.err
     assert lines(out)[0]["completion"] == "1/0"
 
 

@@ -93,7 +93,9 @@ class Dpo(Kind):
                 **tools,
             }
         if len(paired) < len(candidates):
-            left_out["in no pair" if paired else "in groups without a pair"] += len(candidates) - len(paired)
+            alone = "in groups of one (score --group COLUMN joins the rows of a prompt)"
+            why = "in no pair" if paired else alone if len(rows) == 1 else "in groups without a pair"
+            left_out[why] += len(candidates) - len(paired)
 
     def _pairs(self, candidates: Sequence[ScoreRow]) -> Iterable[tuple[ScoreRow, ScoreRow]]:
         eligible = [row for row in candidates if self._may_be_chosen(row)]
