@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from rich.console import Console
 
 from grpo_env.core import Group
-from grpo_env.errors import RunError, UsageError
+from grpo_env.errors import RunError, UsageError, no_such_file
 from grpo_env.plural import counted
 from grpo_env.results.rows import read_scores
 from grpo_env.taskfile.task import Task, make_verifier
@@ -158,7 +158,7 @@ def _score_files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     if not path.exists():
-        raise UsageError(f"{path}: no such file")
+        raise no_such_file(path)
     found = RunFiles(path).sample_files()
     if not found:
         raise UsageError(f"{path}: a folder without samples/step-*.parquet; give a score file or the folder of a run")

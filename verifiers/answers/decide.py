@@ -47,13 +47,11 @@ _FINAL = ("not evaluated", "several answers, or a doubt", "the text denies it", 
 _SAME_INTEGER = Verdict(True, "the same number", RULE_OF["the same number"])
 _OTHER_NUMBER = Verdict(False, "a different number")
 _WORDS = Verdict(False, "words where a number or formula was expected")
-_TWO_NUMBERS = Verdict(False, "two numbers, unless decimal: comma is set")
 _OPTION = lazy_compile(r"(?:option |choice )?\(?([A-Za-z])\)?[.:,]?(?: (.*))?", re.DOTALL)
 _CALCULATED = lazy_compile(
     r"\A\\text\{\([A-Z]\)\},\s*\d|\A(?:\\text\{)?\W*[A-Z]\)\}?\s*(?:[;/]|-\s?\d|[=+<>]|(?:\\text\{)?not\b|\\(?:cup|ne|cap|\s))"
 )  # (B)-12
 _LAST_WORD = lazy_compile(r"(?:[\s$*\\})]|\\\))*([^\W\d_]{3,})[.!\u3002]?\s*(?:\n|\Z)")  # \boxed{2}$ Minuten.
-_DECIMAL_COMMA = lazy_compile(r"\D{0,9}\d+,\d\d?\D{0,9}")  # 35,00 €
 _ONE_NUMBER = lazy_compile(r"(?=.*[^\W\d_]{2})\D*\d(?:[\d.,]*\d)?\D*", re.DOTALL)  # Total: $1,249.99
 _INITIALS = lazy_compile(r"\W*[A-Z]\. [A-Z]\.")  # J. K. Rowling
 
@@ -95,11 +93,10 @@ def _of_sentence(verdict: Verdict, text: str, source: str) -> Verdict:
     """The verdict, in which the comma of "So it costs $1,450." makes no list."""
     if verdict.reason != "several answers where one was expected":
         return verdict
-    if _DECIMAL_COMMA.fullmatch(text):
-        return _TWO_NUMBERS
-    if not _ONE_NUMBER.fullmatch(text):
+    number = only_number(text)
+    if number is None and not _ONE_NUMBER.fullmatch(text):
         return verdict
-    return _OTHER_NUMBER if may_state(text, source) and only_number(text) else _WORDS
+    return _OTHER_NUMBER if number and may_state(text, source) else _WORDS
 
 
 def _is_in_digits(text: str) -> bool:

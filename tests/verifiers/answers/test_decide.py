@@ -64,7 +64,6 @@ def test_right_answers(gold: str, answer: str, rule: str) -> None:
         ("$1,500", "So the price is $1,450.", "a different number"),
         ("1500", "<answer>The price is $1,450.</answer>", "a different number"),
         ("$1,249.99", "Total: $1,249.99", "words where a number or formula was expected"),
-        ("$35", "<answer>35,00 €</answer>", "two numbers, unless decimal: comma is set"),
         ("4", "<answer>4, 7</answer>", "several answers where one was expected"),
         ("1500", "The price is $1,500.", "words where a number or formula was expected"),
     ],

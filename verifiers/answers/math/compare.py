@@ -45,7 +45,7 @@ from .notation import (
     with_same_argument,
 )
 from .parsed import Content, Formula, Group, ParsedAnswer, Words
-from .percent_and_units import PERCENT, same_number
+from .percent_and_units import same_number
 from .real_sets import INFINITIES, real_set
 from .verdict import Rules, Verdict
 
@@ -266,14 +266,7 @@ def _by_algebra(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdi
     if (same_sides := _same_sides(gold.text, answer.text, rules)) is not None:
         return Verdict(same_sides, "equal by algebra" if same_sides else "not equal by algebra")
     same = ALGEBRA.same(one.text, other.text, rules.time, rules.rel_tol, rules.decimals)
-    if not same and rules.percent == "equal" and (PERCENT in one.unit) != (PERCENT in other.unit):
-        left, right = map(_without_percent, (one, other))  # (24-20)/20 is 20%
-        same = ALGEBRA.same(left, right, rules.time, rules.rel_tol, rules.decimals)
     return Verdict(same, "equal by algebra" if same else "not equal by algebra")
-
-
-def _without_percent(formula: Formula) -> str:
-    return rf"\frac{{{formula.text}}}{{100}}" if PERCENT in formula.unit else formula.text
 
 
 def _same_sides(gold: str, answer: str, rules: Rules) -> bool | None:

@@ -24,7 +24,6 @@ Reason: TypeAlias = Literal[  # of right answers, then of wrong ones
     "words where a number or formula was expected", "a number or formula where words were expected",
     "a different kind of answer", "a different number of elements", "different elements",
     "several answers where one was expected", "one answer where several were expected",
-    "two numbers, unless decimal: comma is set",
     "the value of another variable", "not equal by algebra", "not evaluated",
     "several different answers", "the text denies it", "several answers, or a doubt", "a range",
 ]  # fmt: skip
