@@ -210,10 +210,9 @@ def test_the_command_takes_a_function_and_stops_at_its_budget(tmp_path):
     assert f"NOTE {len(HACKS)} hacks were not tried within 0 s" in done.stdout
 
 
-def audited(folder, code, rows=NUMBERS):
+def audited(folder, code, rows=NUMBERS, families=("stuffing", "format only", "prompt copy", "right", "bombs")):
     (folder / f"{folder.name}.py").write_text(code)
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    families = ["stuffing", "format only", "prompt copy", "right", "bombs"]
     return run_on(folder, f"{folder}/{folder.name}.py:reward", families=families)
 
 
@@ -344,3 +343,26 @@ def test_what_is_audited_is_one_thing(arguments):
 def test_a_setting_is_no_function(tmp_path):
     with pytest.raises(UsageError, match=r"steps=20: expected a function, FILE\.py:NAME"):
         functions(["a.py:f", "steps=20"], tmp_path)
+
+
+BLOCK = """
+import re
+
+def reward(text, answer):
+    block = re.findall("<answer>(.*?)</answer>", text, re.DOTALL)
+    return float(bool(block) and {})
+"""
+
+
+def test_a_constant_guess_is_no_right_answer_to_what_is_measured_in_another_dimension(tmp_path):
+    golds = ["5 km", "7 kg", "9 ml", "12 m", "30 s", "4 kg"]
+    rows = [{"question": f"What is quantity {n}?", "answer": gold} for n, gold in enumerate(golds)]
+    report = audited(tmp_path, BLOCK.format("block[-1].strip() in (answer, '5 km')"), rows, ["guess"])
+    assert "always_the_same" in [outcome.hack for outcome in report.exploits], str(report)
+
+
+def test_a_refused_answer_is_shown_by_one_that_was_refused(tmp_path):
+    rows = [{"question": f"What is quantity {n}?", "answer": gold} for n, gold in enumerate(("7 kg", "06:15", "9 ml"))]
+    report = audited(tmp_path, BLOCK.format("block[-1].strip().rstrip('.' if 'k' in answer else '') == answer"), rows)
+    (line,) = [line for line in str(report).splitlines() if line.startswith("REFUSED a_period")]
+    assert "7 kg" not in line
