@@ -224,7 +224,7 @@ def test_files_without_texts_answers_rewards_or_groups(row, rows):
     for untrue in ("rewards are equal", "one completion per prompt", "total (the reward)", "a tenth of the"):
         assert untrue not in page
     one = captions.headline(make_report([row(0, 0, 1.0)]))
-    assert one.startswith("1 completion of 1 prompt: mean accuracy 1.000 (95% interval 0.207 to 1.000). The")
+    assert one.startswith("1 completion: mean accuracy 1.000 (95% interval 0.207 to 1.000). The")
     half = make_report([row(0, c, float(c % 2)) for c in range(4)])
     assert captions.headline(half).startswith("4 completions of 1 prompt: mean accuracy 0.500. The mean")
     assert "95%: " not in render(half)

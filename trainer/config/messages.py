@@ -31,7 +31,8 @@ def unknown(name: str, value: Any, fields: Mapping[str, FieldInfo], groups: Sequ
         return f"unknown setting {name!r}; did you mean {' or '.join(map(repr, same))}?"
     if group := next((part for part in path if part in HINTS), None):
         return f"unknown setting {name!r}; in grpo_env {HINTS[group]}"
-    return f"unknown setting {name!r}; {nearest(name, fields)}"
+    members = [field for field in fields if path and field.startswith(f"{path[0]}.")]
+    return f"unknown setting {name!r}; {nearest(name, members or fields)}"
 
 
 def explained(error: ValidationError, fields: Mapping[str, FieldInfo]) -> str:

@@ -13,16 +13,15 @@ if TYPE_CHECKING:
 
 
 def headline(report: Report) -> str:
-    """The metric and the mean reward."""
+    """The metric and the mean reward; prompts are not counted where no rows were joined to groups."""
     if report.accuracy is None:
         return f"No completion could be scored by {report.metric}."
     reward = f". The mean reward is {report.reward.value:.3f}" if report.reward else ""
     ends = report.accuracy.interval
     interval = f" (95% interval {ends[0]:.3f} to {ends[1]:.3f})" if ends else ""
-    return (
-        f"{counted(report.completions, 'completion')} of {counted(report.groups, 'prompt')}: mean {report.metric} "
-        f"{report.accuracy.value:.3f}{interval}{reward}."
-    )
+    prompts = f" of {counted(report.groups, 'prompt')}" if report.largest_group > 1 else ""
+    completions = f"{counted(report.completions, 'completion')}{prompts}"
+    return f"{completions}: mean {report.metric} {report.accuracy.value:.3f}{interval}{reward}."
 
 
 def parts(report: Report) -> str:
