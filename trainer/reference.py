@@ -19,10 +19,10 @@ def make_reference(policy: Policy, config: KLConfig) -> dict[str, Tensor] | None
     return policy.snapshot() if config.coef > 0 else None
 
 
-def sync_if_due(reference: dict[str, Tensor] | None, policy: Policy, config: KLConfig, updates: int) -> None:
+def sync_if_due(reference: dict[str, Tensor] | None, policy: Policy, config: KLConfig, steps: int) -> None:
     """Iterative GRPO (DeepSeekMath, algorithm 1, line 3): the current model becomes the reference."""
     every = config.reference_sync_every
-    if reference is not None and every and updates % every == 0:
+    if reference is not None and every and steps % every == 0:
         reference.update(policy.snapshot())
 
 

@@ -27,7 +27,7 @@ class RowResult(NamedTuple):
     @property
     def group(self) -> str:
         """Neighbors with the same value are completions of one prompt."""
-        return self.row.key or str(self.row.line)
+        return self.row.key or f"line {self.row.line}"
 
     @property
     def id(self) -> str:

@@ -231,9 +231,9 @@ def test_files_of_several_kinds_are_scored_into_one_and_rejects_into_another(tas
     scores = list(read_scores(out))
     a, b = str(first), str(tmp_path / "b.csv.gz")
     assert [(row["file"], row["group"], row["line"], row["total"]) for row in scores] == [
-        (a, f"{a}:1", 1, 2.0),
-        (a, f"{a}:2", 2, 2.0),
-        (b, f"{b}:2", 2, 2.0),
+        (a, f"{a}:line 1", 1, 2.0),
+        (a, f"{a}:line 2", 2, 2.0),
+        (b, f"{b}:line 2", 2, 2.0),
     ]
     assert {(row["task"], row["metric"], row["text"], row["prompt"]) for row in scores} == {
         ("sums", "accuracy", None, None)

@@ -67,7 +67,7 @@ def test_rows_with_the_same_group_are_scored_like_the_completions_of_one_row(tas
     together, _ = scored(task, [{"answer": "5", "completions": texts}])
     assert votes(apart) == votes(together) == [1.0, 0.0, 1.0]
     assert {score["group"] for score in apart} == {"q"}
-    assert {score["group"] for score in together} == {"1"}
+    assert {score["group"] for score in together} == {"line 1"}
     assert [(score["line"], score["completion"]) for score in apart] == [(1, 0), (2, 1), (3, 2)]
 
 
@@ -76,6 +76,11 @@ def test_the_completions_of_a_group_of_rows_are_numbered_through(task):
     rows += [row("#### 5", "r"), row("#### 5"), {"answer": "5", "completions": ["5", "6"]}, row("#### 5", "s")]
     done, _ = scored(task, rows)  # a row that this task cannot score has its number in another task too
     assert [score["completion"] for score in done] == [0, 2, 0, 0, 0, 1, 0]
+
+
+def test_a_row_without_a_group_joins_none_that_looks_like_its_line(task):
+    rows = scored(task, [row("#### 5", "2"), row("#### 6")])[0]
+    assert [score["group"] for score in rows] == ["2", "line 2"]
 
 
 def test_any_selector_can_name_the_group(task):
@@ -121,8 +126,8 @@ def test_a_group_that_is_too_large_stops_the_run(task, monkeypatch):
 KEYS = st.lists(st.tuples(st.sampled_from(["a", "b", None, "broken"]), st.integers(1, 6)), max_size=12)
 
 
-@given(runs=KEYS, size=st.integers(1, 5))
-def test_no_chunk_ends_inside_a_group(runs, size):
+@given(runs=KEYS, size=st.integers(1, 5), most_bytes=st.integers(1, 5))
+def test_no_chunk_ends_inside_a_group(runs, size, most_bytes):
     keys = [key for key, length in runs for _ in range(length)]
     rows = tuple(Line(number, b"x") for number in range(len(keys)))
 
@@ -133,10 +138,11 @@ def test_no_chunk_ends_inside_a_group(runs, size):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chunks, "CHUNK_ROWS", size)
+        patch.setattr(chunks, "CHUNK_BYTES", most_bytes)  # of rows of one byte
         chunks_made = list(cut_file(0, rows, key))
     assert sum((chunk.rows for chunk in chunks_made), ()) == rows
     assert all(chunk.rows for chunk in chunks_made)
-    assert all(len(chunk.rows) >= size for chunk in chunks_made[:-1])
+    assert all(len(chunk.rows) >= min(size, most_bytes) for chunk in chunks_made[:-1])
     home = {line.line: number for number, chunk in enumerate(chunks_made) for line in chunk.rows}
     sound = [place for place, key in enumerate(keys) if key != "broken"]
     for line, following in pairwise(sound):

@@ -1,11 +1,11 @@
 r"""The further readings: each may accept an answer that is not right as it stands. In this order, each with its name.
 
     one number        a statement with exactly one number is that number: "Jimmy tiene $18.", ``7 dozen`` for 7
-    in text           what ``\text{…}`` or ``\mathbf{…}`` around all of an answer encloses
-    structure         solutions with a parameter, lines and planes, branches, antiderivatives: see ``math.structures``
-    letters           the letters of several options written together: ``AB`` for ``A, B``
     no solution       the ways to say that there is none, ``\emptyset`` and ``DNE``
+    letters           the letters of several options written together: ``AB`` for ``A, B``
+    structure         solutions with a parameter, lines and planes, branches, antiderivatives: see ``math.structures``
 
+Before them, ``decide`` reads what ``\text{…}`` or ``\mathbf{…}`` around all of an answer encloses (``inner_text``).
 A rule is here because answers in public data need it; ``benchmarks/natural.py`` counts them.
 """
 

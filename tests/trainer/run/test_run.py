@@ -124,6 +124,13 @@ def _start_weights(config: dict) -> list[torch.Tensor]:
     return list(AutoModelForCausalLM.from_pretrained(config["model"]).state_dict().values())
 
 
+def test_before_the_first_update_the_policy_is_its_own_reference(make_task, tmp_path: Path) -> None:
+    """At the temperature of sampling, so that the KL between them is 0."""
+    train(make_task(), run_dir=tmp_path / "run", steps=1, sampling={"temperature": 0.6}, kl={"coef": 0.1})
+    (row,) = metrics(tmp_path / "run", "train")
+    assert row["kl"] == pytest.approx(0, abs=1e-6)
+
+
 def test_a_model_that_is_never_correct_is_reported_after_the_first_evaluation(
     make_task, tmp_path: Path, capsys
 ) -> None:

@@ -18,7 +18,7 @@ What counts as equal:
     ratios         ``2:3``, ``4:6`` and ``2/3``
     formulas       equal values for all values of their variables; equations up to a constant factor
 
-The comparison is symmetric. What makes only an answer wrong, ``2+2`` for 4 or ``4 or 5``, is in ``hedging``.
+The comparison is symmetric. What makes only an answer wrong, ``2+2`` for 4 or ``4 or 5``, is in ``answers.hedges``.
 """
 
 from __future__ import annotations

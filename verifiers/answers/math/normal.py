@@ -78,8 +78,6 @@ _ESCAPED_SIGN = lazy_compile(r"\\([%$&])")
 _REALS = lazy_compile(r"\\mathbb R(?![A-Za-z])")
 _COMPARISON = lazy_compile("<=|>=")
 _SPACE_AT_END = lazy_compile(r" (?=\})")
-_EQUATION = lazy_compile(r"[=<>]|\\(?:le|ge|ne)(?![a-z])")
-_LOGIC = lazy_compile(r"\\(land|wedge|lor|vee)(?![A-Za-z])")
 _UNPRINTED = lazy_compile(r"\s?\\!\s*|\\[hv]?phantom\s?\{[^{}]*\}")
 _SPACES = lazy_compile(r"(?:(?<!\\)\\[,;: ]|\\q?quad(?![A-Za-z])|~|\s)+")
 _TEXT = lazy_compile(
@@ -89,7 +87,6 @@ _AFTER_NAMES = ("_", "^", "'", "(")  # \mathbf{v}_1, \mathbf{r}(t)
 _UNIT_VECTOR = lazy_compile(
     r"\\(?:mathbf|boldsymbol|bm|textbf)\s*(?:\{\s*\\?([ijk])(?:math)?\s*\}|\\?([ijk])(?:math)?(?![A-Za-z]))"
 )
-_OPERATOR = lazy_compile(r"\\mathbb\s?\{?\s?([EP])\s?\}?(?=\s?[(\[])")  # the expected value, the probability
 _BARE_TEXT = lazy_compile(r"\\text\s+(?=[A-Za-z](?![A-Za-z]))")  # \mathbf r
 _TRANSPOSE = lazy_compile(r"\^\s?(?:\\(?:top|intercal)(?![a-z])|\{\s?(-?)\s?\\(?:top|intercal)\s?\})")
 _RAISED_DEGREE = lazy_compile(r"(?:\{\s*\})?\s*\^\s*(?:°|\{\s*°\s*\})")
@@ -100,7 +97,6 @@ _COMBINATIONS = lazy_compile(  # 12C5 is not one of them: it may be a temperatur
     rf"|(?<![A-Za-z\\}}]){_C}_\s?\{{?(?P<of>\d{{1,4}})\}}?\s?\^\s?\{{?(?P<from>\d{{1,4}})\}}?"
     rf"|(?<![A-Za-z\\}}]){_C}\^\s?\{{?(?P<chosen>\d{{1,4}})\}}?\s?_\s?\{{?(?P<size>\d{{1,4}})\}}?"
 )
-_RATIO = lazy_compile(r"\A\d{1,3}:\d{1,3}(?:,\d{3})+\Z")  # 1:50,000
 _FUNCTION = lazy_compile(
     r"\\operatorname\s*\{\s*((?:arc)?(?:sin|cos|tan|cot|sec|csc|tg|ctg)|sinh|cosh|tanh|ln|lg|log|exp|max|min|gcd|lcm)\s*\}"
 )
@@ -109,17 +105,10 @@ _ROW_SPACE = lazy_compile(r"\\\\\[-?\d*\.?\d+ ?(?:pt|em|ex|mm|cm)\]")
 _NO_BACKSLASH = lazy_compile(r"(?<![A-Za-z\\])(?:(?:sqrt|frac)(?=\{)|(?:Theta|Omega)(?=\())")
 _NO_IMAGINARY = lazy_compile(r"(?<=\d)\s*[-+]\s*0(?:\.0+)?\s*i\Z")
 _PREFIXED = lazy_compile(r"(?<![\w.])0(?:[xX][0-9A-Fa-f]{1,40}|[bB][01]{1,160}|[oO][0-7]{1,60})(?!\w)")
-_LOG_E = lazy_compile(r"\\log_\s?(?:e(?![a-z])|\{\s?e\s?\})")
-_BRACED_LETTER = lazy_compile(r"(?<![A-Za-z}\]])\{\s?([A-Za-z])\s?\}(?=\s?_)")  # {S}_n
-_BRACED_NAME = lazy_compile(r"(?<![A-Za-z}\]^_])\{\s?([A-Za-z]_(?:\{\w{1,4}\}|\w))\s?\}")  # {a_n}
-_INDEX_LAST = lazy_compile(r"(\^(?:\w|\{[^{}]*\}))(_(?:\w|\{[^{}]*\}))")  # v^2_0
 # A decimal comma, 0{,}75, unless it separates thousands, 1{,}234
 _BRACED_COMMA = lazy_compile(
     r"(?<![\d}.])(?P<whole>\d+(?:(?:\\,|[.~ ])\d{3})*)\{,\}"
     r"(?:(?P<places>\d+)(?!\d|\{,\})|(?=\(\d|\\(?:overline|bar|dot)))"
-)
-_INDEX_WORD = lazy_compile(
-    r"(?<=[A-Za-z])_(max|min|avg|net|tot|total|rms|esc|eff|eq|out|in|ext|int|rel|final|initial)(?![A-Za-z\d])"
 )
 _BRACED_SIGN = lazy_compile(r"\s?\{([,:])\}\s?")
 _SPACE_IN_BRACES = lazy_compile(r"\{ ?([-+]?) ?")
@@ -196,13 +185,6 @@ def _angle(match: re.Match[str]) -> str:
     return r"\langle " if match[1] == "<" else r"\rangle "
 
 
-def _connective(match: re.Match[str]) -> str:
-    r"""``\land`` between equations is "and"; between statements it stays."""
-    if not _EQUATION.search(match.string):
-        return match[0]
-    return " and " if match[1] in ("land", "wedge") else " or "
-
-
 # Rewritings in this order; the first text of each is in every match of its pattern, and is found faster.
 _COMMANDS = (
     ("\\!", _UNPRINTED, ""),
@@ -217,9 +199,6 @@ _COMMANDS = (
     ("\\right", _ANGLE, _angle),
     ("\\var", _VARIANT, _one_form),
     ("\\", _COMMAND, lambda match: _NEW_NAMES.get(match[1], match[0])),
-    ("\\l", _LOGIC, _connective),
-    ("\\vee", _LOGIC, _connective),
-    ("\\wedge", _LOGIC, _connective),
     ("\\top", _TRANSPOSE, lambda match: "^{-T}" if match[1] else "^T "),
     ("°", _RAISED_DEGREE, "°"),
     ("\\mathcal", _ORDER, "O"),
@@ -227,7 +206,6 @@ _COMMANDS = (
     ("\\text", _BARE_TEXT, " "),
     ("\\sqrt(", _ROOT_OF_BRACKETS, r"\\sqrt{\1}"),
     ("\\sqrt (", _ROOT_OF_BRACKETS, r"\\sqrt{\1}"),
-    ("\\mathbb", _OPERATOR, r"\1"),
     ("\\mathbb R", _REALS, r"\\mathbb{R}"),
     ("\\%", _ESCAPED_SIGN, r"\1"),
     ("\\$", _ESCAPED_SIGN, r"\1"),
@@ -243,12 +221,6 @@ _ALL: tuple[tuple[str, re.Pattern[str], Replacement], ...] = (
     ("0i", _NO_IMAGINARY, ""),
     ("0 i", _NO_IMAGINARY, ""),
     ("0", _PREFIXED, lambda match: str(int(match[0], 0))),
-    ("\\log_", _LOG_E, r"\\ln"),
-    ("_", _BRACED_LETTER, r"\1"),
-    ("_", _BRACED_NAME, r"\1"),
-    (":", _RATIO, lambda match: match[0].replace(",", "")),
-    ("_", _INDEX_WORD, r"_{\1}"),
-    ("_", _INDEX_LAST, r"\2\1"),
     ("{,}", _BRACED_COMMA, _with_point),
     ("{,}", _BRACED_SIGN, r"\1"),
     ("{:}", _BRACED_SIGN, r"\1"),
