@@ -50,7 +50,7 @@ def score_rows(
         nothing = (None,) * len(group)
         tools = example.chat_template_kwargs.get("tools") if any(seen.turns for seen in completions) else None
         row = InputRow(
-            line, example.id, None, example, completions, nothing, nothing, tools=tools, prompt_recorded=True
+            line, example.id, str(line), example, completions, nothing, nothing, tools=tools, prompt_recorded=True
         )
         result = RowResult(row, tuple(scored.score for scored in group))
         for index in range(len(group)):
