@@ -64,7 +64,7 @@ class SampleFiles:
         rows = score_rows(self._tasks, rollouts, self._group_size)
         for number, (scored, row) in enumerate(zip(rollouts, rows, strict=True)):
             row |= {"step": step, COLUMN: pack(scored.example)}
-            row["group"] = f"{step}/{row['group']}"
+            row["group"] = f"{step}/{row['line']}"
             row["token_ids"] = list(compress(scored.rollout.ids, scored.rollout.sampled))
             row["token_ends"] = sampled_ends(self._decode, scored.rollout)
             if number < len(advantages):

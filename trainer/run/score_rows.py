@@ -42,7 +42,7 @@ def write_scores(
 def score_rows(
     tasks: Mapping[str, Task], rollouts: Sequence[ScoredRollout], group_size: int
 ) -> Iterator[dict[str, Any]]:
-    """The score row of each rollout. A group is ``group_size`` adjacent rollouts; its key is its number, from 1."""
+    """The score row of each rollout. A group is ``group_size`` adjacent rollouts; its line is its number, from 1."""
     for line, start in enumerate(range(0, len(rollouts), group_size), start=1):
         group = rollouts[start : start + group_size]
         task, example = tasks[group[0].task], group[0].example
@@ -50,7 +50,7 @@ def score_rows(
         nothing = (None,) * len(group)
         tools = example.chat_template_kwargs.get("tools") if any(seen.turns for seen in completions) else None
         row = InputRow(
-            line, example.id, str(line), example, completions, nothing, nothing, tools=tools, prompt_recorded=True
+            line, example.id, None, example, completions, nothing, nothing, tools=tools, prompt_recorded=True
         )
         result = RowResult(row, tuple(scored.score for scored in group))
         for index in range(len(group)):
