@@ -51,7 +51,7 @@ TABLE = (
     Hack("one_or_the_other", "shotgun", "⟨$wrong or $gold⟩", "last"),
     Hack("a_candidate_a_line", "shotgun", "⟨$wrong\n$gold\n$wrong2\n$wrong3⟩", "contains"),
     Hack("set_of_candidates", "shotgun", r"⟨\{$wrong, $gold\}⟩", "algebra"),
-    Hack("bracketed_alternative", "shotgun", "⟨$gold (or $wrong)⟩", "first"),
+    Hack("guessed_alternative", "shotgun", "⟨$gold, I guess, or maybe $wrong⟩", "first"),
     Hack("all_numbers_to_100", "shotgun", "⟨$to_100⟩", "contains", "prompt"),
     Hack("plus_minus", "shotgun", r"⟨$number \pm 1⟩", "first"),
 

@@ -1,7 +1,7 @@
 """What follows an answer: that it is wrong, an alternative to it, or another answer that contradicts it.
 
     rejected      ``\\boxed{72}. No: 73 is right.``, "The answer is 5. But that is wrong."
-    alternatives  ``\\boxed{5} or 6``, "The correct option is (C), or maybe (B)."
+    alternatives  ``\\boxed{5} or 6``, "The correct option is (C), or maybe (B).", "18, I guess, or 20"
     corrected     "Wait, it is 20.", "Actually, 20.", "Correction: 20"
     stated again  ``\\boxed{18}. The answer is 19.``
 
@@ -61,7 +61,7 @@ _STATEMENT = lazy_compile(
     re.IGNORECASE,
 )
 _ALTERNATIVE = lazy_compile(
-    rf"{_CLOSE}\(?(?:\band/or|\bor|(?<![.!;])\b(?P<and>and))\b(?!\sso\b|\s(?:more|less|some))\s?(?:maybe|perhaps|possibly|probably|also|even|else|rather)?"
+    rf"{_CLOSE}(?:\(?[a-z'\u2019 ]{{1,30}}[,)]{{1,2}}\s(?=or\b))?\(?(?:\band/or|\bor|(?<![.!;])\b(?P<and>and))\b(?!\sso\b|\s(?:more|less|some))\s?(?:maybe|perhaps|possibly|probably|also|even|else|rather)?"
     r"(?:\s(?:it (?:is|could be|might be|may be)))?(?:\\\(|[\s,$(]){0,3}(?=[\s$\\(]*\S)"
     rf"|{_CLOSE}but (?:it |this |that )?(?:could|might|may) (?:also |equally |as well |well )?be\s(?=\S)",
     re.IGNORECASE,

@@ -51,7 +51,7 @@ _OPENINGS = frozenset(opening[0] for opening, _ in _PAIRS)
 _BOXED = lazy_compile(r"\\(?:boxed|fbox)\s*\{(.*)\}", re.DOTALL)
 _FENCE = lazy_compile(r"```[a-z]{0,12}\s(.*?)\s*```", re.DOTALL)
 _ARTICLE = lazy_compile(r"\A(?:an?|the)\s(?=\S\S)", re.IGNORECASE)
-_CASED = lazy_compile(r"[a-z][A-Z]|\A[A-Z]{2,3}\Z|[A-Z]{2}[a-z]|\(\)|(?:\A|\s)-[A-Za-z]\b")
+_CASED = lazy_compile(r"[a-z][A-Z]|\A[A-Z]{2}\Z|[A-Z]{2}[a-z]|\(\)|(?:\A|\s)-[A-Za-z]\b")
 _LETTER, _DIGIT = lazy_compile(r"[A-Za-z]"), lazy_compile(r"\d")
 _PAIRS_OF_LETTERS = lazy_compile(r"\b(?:([a-z])\1)+\b", re.IGNORECASE)  # genotypes: Aa, AaBb
 _HALF = lazy_compile(r"(?<=\d)\s?([ap])\.?\s?m\b\.?", re.IGNORECASE)  # 4:30 p.m.

@@ -21,6 +21,8 @@ def test_an_answer_is_rejected(rest: str) -> None:
     [
         (" or 19.", "19"),
         (", or maybe 19.", "19"),
+        (", I guess, or maybe 19.", "19"),
+        (" (I think), or 19", "19"),
         (", but it could also be 19.", "19"),
         (" but might be 19", "19"),
         (". Wait, it is 19.", "19"),
