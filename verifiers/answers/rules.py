@@ -50,6 +50,7 @@ _OTHER_QUANTITY = lazy_compile(
     re.IGNORECASE,
 )
 _TEXT = lazy_compile(r"\$?\\(?:text|textbf|mathrm|mathbf|textit)\s?\{([^{}]*)\}\$?")
+_OPTION = lazy_compile(r"\([A-H]\)\s+(?=\S)")
 _AMOUNT = lazy_compile(r"[-+$€£¥]{0,2}[\d.,]+(?: ?[^\W\d_]{2,}){0,2}\.?")  # 7 dozen, 31切れ
 _LETTERS = lazy_compile(r"[A-J]{2,10}")
 _NO_SOLUTION = lazy_compile(
@@ -148,7 +149,10 @@ def first_rule(gold: Gold, text: str, rules: Rules, source: str) -> str | None:
     return None
 
 
-def inner_text(text: str) -> str | None:
-    """``18`` of ``\\text{18}``."""
-    match = _TEXT.fullmatch(text.strip())
-    return match[1] if match else None
+def inner_text(text: str, of_option: bool = True) -> str | None:
+    """``18`` of ``\\text{18}``, and of an option, ``(B) 18``, as TabMWP's answers are given."""
+    text = text.strip()
+    if match := _TEXT.fullmatch(text):
+        return match[1]
+    option = _OPTION.match(text) if of_option else None
+    return text[option.end() :] if option else None
