@@ -16,6 +16,7 @@ DOUBTS = r"maybe|perhaps|probabl[ey]|possibl[ey]|possibility|might|guess\w*"
 LEAVES_OPEN = r"or|either|whether|if|unless"
 WRONG = r"wrong\w*|incorrect\w*|false\w*|mistak\w*"
 CORRECTS = r"wait|actually|correction|sorry|however|instead|rather"
+BETWEEN = r"between(?! the\b| (?-i:[A-Z][a-z]))"  # "between 2 and 3", not "between the two people"
 NEARLY = r"roughly|about|around|approximately|nearly|almost"
 UNSURE = lazy_compile(
     rf"\b(?:{DENIES}|{DOUBTS}|{LEAVES_OPEN}|{WRONG}|no|none|without|when|where|because|than|but|about|could|may)\b"
@@ -48,7 +49,9 @@ _HEDGE = lazy_compile(
     rf"(?<![A-Za-z\\])(?:or|either|{DOUBTS}|{NEARLY})(?![A-Za-z])"
     r"|\\(?:approx|sim|simeq)(?![a-z])|\?"
 )
-_RANGE = lazy_compile(r"[<>]|\\(?:le|ge)(?![a-z])|(?<![A-Za-z])(?:between|from|at least|at most|more than|less than)\b")
+_RANGE = lazy_compile(
+    rf"[<>]|\\(?:le|ge)(?![a-z])|(?<![A-Za-z])(?:{BETWEEN}|from|at least|at most|more than|less than)\b"
+)
 _RELATIVE = lazy_compile(r"\d\W{0,3}(?:more|less|fewer)\s+than\b", re.IGNORECASE)
 _OPEN = lazy_compile(
     r"\band (?:more|less|fewer|up|upwards?|above|over|beyond|below|under|counting)\W*\Z", re.IGNORECASE

@@ -20,7 +20,7 @@ from grpo_env.lazy_regex import lazy_compile
 from .extract.languages import CHANGES, NOT, WITHOUT_SPACES
 from .extract.last_line import concludes
 from .gold import Gold
-from .hedges import CORRECTS, DENIES, DOUBTS, LEAVES_OPEN, NEARLY, WRONG
+from .hedges import BETWEEN, CORRECTS, DENIES, DOUBTS, LEAVES_OPEN, NEARLY, WRONG
 from .math.normal import normal
 from .math.percent_and_units import PERCENT
 from .math.structures import same_structure
@@ -38,11 +38,12 @@ _NUMBER = lazy_compile(
     r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)?(?:\.\d+)?(?<=\d)(?:/\d+(?![\d/]))?"
     r"(?![A-Za-z!(\[_^:]|-\w|\s?[\]/]|(?:\s|\\ )*(?:[({]?[A-Za-z][)}]?(?:\W|\Z)|\\text\{[A-Za-z]\}))"
 )
+_SECOND = f"(?:{'|'.join(sorted(NUMBER_WORDS - {'one'}))})"  # but not "the two people"
 # Doubts, second quantities, and what makes a number another one: "before 1999", "18 per class", "18 more".
 _OTHER_QUANTITY = lazy_compile(
     rf"(?-i:[=+*^<>≈:?|\x00-\x08\u0300-\u036f\u2600-\u27ff\U0001f000-\U0001faff])|\\(?!text|mathrm|[$%(),;\[\] ])"
-    rf"|\b(?:{DENIES}|{DOUBTS}|{LEAVES_OPEN}|{WRONG}|{CORRECTS}|{NEARLY}|{'|'.join(sorted(NUMBER_WORDS - {'one'}))}"
-    rf"|{NOT}|{CHANGES}|but|no|none|twice|double|triple|than|approx\w*|between|squared|cubed|plus|minus|times the"
+    rf"|\b(?:{DENIES}|{DOUBTS}|{LEAVES_OPEN}|{WRONG}|{CORRECTS}|{NEARLY}|(?<!the ){_SECOND}"
+    rf"|{NOT}|{CHANGES}|but|no|none|twice|double|triple|than|approx\w*|{BETWEEN}|squared|cubed|plus|minus|times the"
     r"|factorial|choose|divided|negative|theta|pi|more|less|fewer|before|below|upper|lower|bound|up to"
     r"|step|BCE?|AD|[ap]\.?m|per|way|old|short|added|subtracted|began|started|shared|dropped|differed|decrease"
     r"|increase|dozen dozen)(?!\w)"
@@ -79,7 +80,8 @@ def one_number(gold: Gold, text: str, source: str, rules: Rules) -> bool:
     expected = gold.parsed.content
     if number is None:
         return False
-    if (expected.unit or number.unit == (PERCENT,)) and expected.unit != number.unit:
+    is_percent = number.unit == (PERCENT,) and "%" in text and abs(expected.value) > 1  # 50% of them is 50, not 0.5
+    if (expected.unit or (number.unit == (PERCENT,) and not is_percent)) and expected.unit != number.unit:
         return False
     if expected.value == number.value:
         return True

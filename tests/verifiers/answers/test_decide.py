@@ -65,7 +65,7 @@ def test_right_answers(gold: str, answer: str, rule: str) -> None:
         ("1500", "<answer>The price is $1,450.</answer>", "a different number"),
         ("$1,249.99", "Total: $1,249.99", "words where a number or formula was expected"),
         ("4", "<answer>4, 7</answer>", "several answers where one was expected"),
-        ("1500", "The price is $1,500.", "words where a number or formula was expected"),
+        ("1500", "They need $1,500.", "words where a number or formula was expected"),
     ],
 )
 def test_wrong_answers(gold: str, completion: str, reason: str) -> None:

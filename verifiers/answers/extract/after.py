@@ -61,7 +61,8 @@ _STATEMENT = lazy_compile(
     re.IGNORECASE,
 )
 _ALTERNATIVE = lazy_compile(
-    rf"{_CLOSE}(?:\(?[a-z'\u2019 ]{{1,30}}[,)]{{1,2}}\s(?=or\b))?\(?(?:\band/or|\bor|(?<![.!;])\b(?P<and>and))\b(?!\sso\b|\s(?:more|less|some))\s?(?:maybe|perhaps|possibly|probably|also|even|else|rather)?"
+    rf"{_CLOSE}(?:\(?[a-z'\u2019 ]{{1,30}}[,)]{{1,2}}\s(?=or\b))?\(?(?:\band/or|\bor|(?<![.!;])\b(?P<and>and))\b"
+    r"(?!\sso\b|\s(?:more|less|some))\s?(?:maybe|perhaps|possibly|probably|also|even|else|rather)?"
     r"(?:\s(?:it (?:is|could be|might be|may be)))?(?:\\\(|[\s,$(]){0,3}(?=[\s$\\(]*\S)"
     rf"|{_CLOSE}but (?:it |this |that )?(?:could|might|may) (?:also |equally |as well |well )?be\s(?=\S)",
     re.IGNORECASE,

@@ -10,7 +10,7 @@ _NEW_QUESTION = lazy_compile(
     r"|<\|im_start\|>\s{0,3}user\b|<\|start_header_id\|>\s{0,3}user\b|<\|user\|>|<start_of_turn>\s{0,3}user\b|\[INST\]"
 )
 _REMAINS = lazy_compile(
-    r"(?:\s*(?:<eoa>|<\|[a-z_]{1,20}\|>)|\n\s*(?:Q|Question|User|Human|Problem)\s?:?)+\s*\Z"
+    r"(?:\s*(?:<eoa>|</s>|<\|[a-z_]{1,20}\|>)|\n\s*(?:Q|Question|User|Human|Problem)\s?:?)+\s*\Z"
 )  # of stop strings
 _ENDS_OF_REMAINS = (">", ":", "Q", "Question", "User", "Human", "Problem")
 
@@ -19,7 +19,7 @@ def before_new_question(text: str) -> str:
     """The text before the first new question, or all of it. A text that begins with one is read as a whole."""
     if not _may_have_question(text):
         return text
-    if text.rstrip().endswith(_ENDS_OF_REMAINS):
+    if text.rstrip().endswith(_ENDS_OF_REMAINS) and "<s>" not in text:
         text = _REMAINS.sub("", text)
     question = _NEW_QUESTION.search(text)
     if question is None or _NEW_QUESTION.match("\n" + text.lstrip()) or not text[: question.start()].strip():
@@ -32,7 +32,7 @@ def _may_have_question(text: str) -> bool:
     return (
         "Q" in text
         or ("#" in text and "\n##" in text)
-        or ("<" in text and (("|" in text and "<|" in text) or "<eoa>" in text or "<start_of" in text))
+        or ("<" in text and any(sign in text for sign in ("<|", "<eoa>", "</s>", "<start_of")))
         or ("P" in text and "Problem" in text)
         or ("U" in text and "User" in text)
         or ("H" in text and "Human" in text)

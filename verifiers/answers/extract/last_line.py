@@ -39,10 +39,13 @@ _CHAIN = lazy_compile(  # 3 * 45 = 135 minutes = 2 h 15 min
     r"(?:[A-Za-z][A-Za-z ]{0,30}|[^A-Za-z=]{1,40}|[A-Z]\w{0,3}) ?= ?[^=:;!?]{1,40}(?:=[^=:;!?]{1,40}){1,4}"
 )
 _RULES = "`~*_=-# \"'"  # a line of these is a fence or a rule
+# "So there are 30 rooms left.", "The median is 2.", "There are 3 dots in each group."
 _CONCLUDES = lazy_compile(
-    r"(?:so|thus|therefore|hence|then|altogether|in total|in all|overall|finally|in conclusion|this means|that means)\b"
-    r"[^\n]*\d",
-    re.IGNORECASE,
+    r"(?i:so|thus|therefore|hence|then|altogether|in total|in all|overall|finally|in conclusion|(?:this|that) means)\b"
+    r"[^\n]*\d"
+    r"|(?!(?:He|She|It|They|We|You|I)\b)[A-Z][^\d$\n]*"
+    r"(?:(?<! it )\b(?:is|are|was|were|equals|has|have|had|made|\w{3,}ed)\s(?:a total of\s)?(?:-\s?)?\$?|\$)\d"
+    r"[^$\n]*\.\Z"
 )
 # A line that only tries or recalls something: "Let x = 3", "Initially x = 3."
 _TRIES = lazy_compile(
