@@ -36,10 +36,10 @@ from ..math.normal import normal
 from ..quantities.number import OverLimitError, read_number
 from .after import with_later_answers
 from .boxed import EMPTY, boxed
-from .ending import before_new_question
+from .ending import before_new_question, without_farewell
 from .hashes import hashes
 from .json_field import json_field
-from .last_line import last_line, number_at_end
+from .last_line import last_line, letter_at_end, number_at_end
 from .last_number import last_number
 from .result import ALL_SOURCES, MAX_LENGTH, SOURCES, ExtractedAnswer, Source, extracted, is_number, unit_behind
 from .stated import stated, statements
@@ -101,7 +101,7 @@ def final_answer(
     text = after_reasoning(format, completion)
     if text is None:
         return ExtractedAnswer((), "reasoning", "the reasoning block is not closed")
-    text = before_new_question(text)
+    text = without_farewell(before_new_question(text))
     accepted = _last_accepted(format, text, sources, accepts) if accepts else None
     answer = accepted or _answer(format, text, sources, is_number)
     if answer is None:
@@ -150,6 +150,8 @@ def _last_accepted(
             answer = _in_tags(format, text, sources, accepts)
         else:
             answer = IN_TEXT[source](text)
+        if source == "last_line" and not (answer and any(map(accepts, answer.answers))):
+            answer = letter_at_end(text)
         if answer and not answer.answers and answer.reason != EMPTY:
             return answer
         accepted = [one for one in answer.answers if accepts(one)] if answer else []

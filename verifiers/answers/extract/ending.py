@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from grpo_env.lazy_regex import lazy_compile
 
 _NEW_QUESTION = lazy_compile(
@@ -12,7 +14,19 @@ _NEW_QUESTION = lazy_compile(
 _REMAINS = lazy_compile(
     r"(?:\s*(?:<eoa>|</s>|<\|[a-z_]{1,20}\|>)|\n\s*(?:Q|Question|User|Human|Problem)\s?:?)+\s*\Z"
 )  # of stop strings
+# "I hope this helps! Let me know if you have any other questions.", below Bard's answers of MathVista
+_FAREWELL = lazy_compile(
+    r"(?:I hope (?:this|that) |(?:Please )?let me know if |Is there anything else |Do you (?:have|want to try) (?:any )?other )"
+    r"[^\n]*",
+    re.IGNORECASE,
+)
 _ENDS_OF_REMAINS = (">", ":", "Q", "Question", "User", "Human", "Problem")
+
+
+def without_farewell(text: str) -> str:
+    """The text without a last line that offers further help."""
+    before, _, line = text.rstrip().rpartition("\n")
+    return before if _FAREWELL.fullmatch(line) and before.strip() else text
 
 
 def before_new_question(text: str) -> str:

@@ -65,6 +65,7 @@ _DOUBTFUL = lazy_compile(
     rf"\b(?:{DOUBTS}|{WRONG}|{CORRECTS}|not|never|cannot|ago|let|suppose|assume)\b|n['\u2019]t\b|[?]", re.IGNORECASE
 )
 _STEP = lazy_compile(r"(?!Total|Answer|Result|Sum)[A-Z][a-z]+(?: [a-z]+){0,2}: ")  # "Income: 50 * 3 = 150."
+_BRACKETED = lazy_compile(r"\([A-H]\)")
 _SENTENCES = lazy_compile(r"(?<=[.!?])(?<!\b[DM][rs]\.)(?<!\bMrs\.)\s+(?=[A-Z])")
 
 
@@ -110,6 +111,17 @@ def number_at_end(text: str) -> ExtractedAnswer | None:
         unit = measure_at_start(normal(result["rest"]))
         return extracted([f"{result['number']} {unit or ''}"], "last_line")
     return extracted([sentence], "last_line") if concludes(sentence) else None
+
+
+def letter_at_end(text: str) -> ExtractedAnswer | None:
+    """The only bracketed letter of the last line, at its start or end: "(D) It will fall.", "The curve is even. (C)"."""
+    before, _, line = text.rstrip().rpartition("\n")
+    letters = list(_BRACKETED.finditer(line))
+    if len(letters) != 1 or _DOUBTFUL.search(line[: letters[0].start()]):
+        return None
+    is_list = bool(_BRACKETED.match(before.rstrip().rpartition("\n")[2]))
+    at_edge = not is_list if letters[0].start() == 0 else not line[letters[0].end() :].strip(" .*$")
+    return extracted([letters[0].group()], "last_line") if at_edge else None
 
 
 def concludes(sentence: str) -> bool:
