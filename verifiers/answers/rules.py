@@ -51,7 +51,7 @@ _OTHER_QUANTITY = lazy_compile(
     re.IGNORECASE,
 )
 _TEXT = lazy_compile(r"\$?\\(?:text|textbf|mathrm|mathbf|textit)\s?\{([^{}]*)\}\$?")
-_OPTION = lazy_compile(r"\([A-H]\)\s+(?=\S)")
+_OPTION = lazy_compile(r"\([A-H]\)[,:]?\s+(?=\S)")
 _AMOUNT = lazy_compile(r"[-+$€£¥]{0,2}[\d.,]+(?: ?[^\W\d_]{2,}){0,2}\.?")  # 7 dozen, 31切れ
 _LETTERS = lazy_compile(r"[A-J]{2,10}")
 _NO_SOLUTION = lazy_compile(

@@ -143,23 +143,33 @@ def _last_accepted(
 ) -> ExtractedAnswer | None:
     """The last text that is accepted, by the first source that has one."""
     for source in sources:
-        if source == "phrase":
-            found = [(answer, end) for answer, end in statements(text)[0] if accepts(answer)]
-            answer = extracted([found[-1][0]], source, end=found[-1][1]) if found else None
-        elif source == "answer_tag":
-            answer = _in_tags(format, text, sources, accepts)
-        else:
-            answer = IN_TEXT[source](text)
-        if source == "last_line" and not (answer and any(map(accepts, answer.answers))):
-            answer = letter_at_end(text)
-        if answer and not answer.answers and answer.reason != EMPTY:
-            return answer
-        accepted = [one for one in answer.answers if accepts(one)] if answer else []
-        if answer and accepted and source in ("answer_tag", "boxed") and len(accepted) < len(answer.answers):
-            return answer  # \\boxed{42} \\boxed{C}
-        if answer and accepted:
-            return with_later_answers(answer._replace(answers=(accepted[-1],)), text, sources)
+        answer = _with_accepted(format, text, source, sources, accepts)
+        if answer is None or (not answer.answers and answer.reason == EMPTY):
+            continue
+        accepted = [one for one in answer.answers if accepts(one)]
+        if not accepted and answer.answers:
+            continue
+        is_only = len(accepted) == len(answer.answers)
+        is_last = is_only or (source != "answer_tag" and accepted[-1] == answer.answers[-1])
+        if not accepted or (source in ("answer_tag", "boxed") and not is_last):
+            return answer  # \\boxed{C} \\boxed{42}
+        return with_later_answers(answer._replace(answers=(accepted[-1],)), text, sources)
     return None
+
+
+def _with_accepted(
+    format: Format, text: str, source: Source, sources: Sequence[Source], accepts: Callable[[str], bool]
+) -> ExtractedAnswer | None:
+    """What a source has, with regard to the texts that are accepted: of phrases the last of them."""
+    if source == "phrase":
+        found = [(answer, end) for answer, end in statements(text)[0] if accepts(answer)]
+        return extracted([found[-1][0]], source, end=found[-1][1]) if found else None
+    if source == "answer_tag":
+        return _in_tags(format, text, sources, accepts)
+    answer = IN_TEXT[source](text)
+    if source == "last_line" and not (answer and any(map(accepts, answer.answers))):
+        return letter_at_end(text)
+    return answer
 
 
 def _in_tags(

@@ -16,8 +16,8 @@ _REMAINS = lazy_compile(
 )  # of stop strings
 # "I hope this helps! Let me know if you have any other questions.", below Bard's answers of MathVista
 _FAREWELL = lazy_compile(
-    r"(?:I hope (?:this|that) |(?:Please )?let me know if |Is there anything else |Do you (?:have|want to try) (?:any )?other )"
-    r"[^\n]*",
+    r"(?:I hope (?:this|that)|(?:please )?let me know if|is there anything else"
+    r"|do you (?:have|want to try) (?:any )?other) [^\n]*",
     re.IGNORECASE,
 )
 _ENDS_OF_REMAINS = (">", ":", "Q", "Question", "User", "Human", "Problem")

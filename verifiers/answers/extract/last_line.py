@@ -66,6 +66,7 @@ _DOUBTFUL = lazy_compile(
 )
 _STEP = lazy_compile(r"(?!Total|Answer|Result|Sum)[A-Z][a-z]+(?: [a-z]+){0,2}: ")  # "Income: 50 * 3 = 150."
 _BRACKETED = lazy_compile(r"\([A-H]\)")
+_OTHER_LETTER = lazy_compile(r"(?<![\w(])[B-H](?![\w)'])")
 _SENTENCES = lazy_compile(r"(?<=[.!?])(?<!\b[DM][rs]\.)(?<!\bMrs\.)\s+(?=[A-Z])")
 
 
@@ -114,14 +115,17 @@ def number_at_end(text: str) -> ExtractedAnswer | None:
 
 
 def letter_at_end(text: str) -> ExtractedAnswer | None:
-    """The only bracketed letter of the last line, at its start or end: "(D) It will fall.", "The curve is even. (C)"."""
+    """The only bracketed letter of a last line, at its start or end: "(D) It will fall.", "It is even. (C)"."""
     before, _, line = text.rstrip().rpartition("\n")
     letters = list(_BRACKETED.finditer(line))
     if len(letters) != 1 or _DOUBTFUL.search(line[: letters[0].start()]):
         return None
+    letter, end = letters[0].group(), letters[0].end()
+    if any(other not in letter for other in _OTHER_LETTER.findall(line)):
+        return None
     is_list = bool(_BRACKETED.match(before.rstrip().rpartition("\n")[2]))
-    at_edge = not is_list if letters[0].start() == 0 else not line[letters[0].end() :].strip(" .*$")
-    return extracted([letters[0].group()], "last_line") if at_edge else None
+    at_edge = not is_list if line.startswith(letter) else not line[end:].strip(" .*$")
+    return extracted([letter], "last_line") if at_edge else None
 
 
 def concludes(sentence: str) -> bool:
