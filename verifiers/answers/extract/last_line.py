@@ -39,13 +39,15 @@ _CHAIN = lazy_compile(  # 3 * 45 = 135 minutes = 2 h 15 min
     r"(?:[A-Za-z][A-Za-z ]{0,30}|[^A-Za-z=]{1,40}|[A-Z]\w{0,3}) ?= ?[^=:;!?]{1,40}(?:=[^=:;!?]{1,40}){1,4}"
 )
 _RULES = "`~*_=-# \"'"  # a line of these is a fence or a rule
-# "So there are 30 rooms left.", "The median is 2.", "There are 3 dots in each group."
 _CONCLUDES = lazy_compile(
-    r"(?i:so|thus|therefore|hence|then|altogether|in total|in all|overall|finally|in conclusion|(?:this|that) means)\b"
-    r"[^\n]*\d"
-    r"|(?!(?:He|She|It|They|We|You|I)\b)[A-Z][^\d$\n]*"
-    r"(?:(?<! it )\b(?:is|are|was|were|equals|has|have|had|made|\w{3,}ed)\s(?:a total of\s)?(?:-\s?)?\$?|\$)\d"
-    r"[^$\n]*\.\Z"
+    r"(?:so|thus|therefore|hence|then|altogether|in total|in all|overall|finally|in conclusion|(?:this|that) means)\b"
+    r"[^\n]*\d",
+    re.IGNORECASE,
+)
+# "The median is 2.", "There are 3 dots in each group.", "Ann needs $23.", up to the number (TabMWP, MathVista)
+_SUBJECT = lazy_compile(r"(?!(?:He|She|It|They|We|You|I)\b)[A-Z][^$]*\$?\Z")
+_VERB = lazy_compile(
+    r"(?:(?<! it) (?:is|are|was|were|equals|has|have|had|made|\w{3,12}ed) (?:a total of )?(?:-\s?)?\$?|\$)\Z"
 )
 # A line that only tries or recalls something: "Let x = 3", "Initially x = 3."
 _TRIES = lazy_compile(
@@ -65,6 +67,7 @@ _DOUBTFUL = lazy_compile(
     rf"\b(?:{DOUBTS}|{WRONG}|{CORRECTS}|not|never|cannot|ago|let|suppose|assume)\b|n['\u2019]t\b|[?]", re.IGNORECASE
 )
 _STEP = lazy_compile(r"(?!Total|Answer|Result|Sum)[A-Z][a-z]+(?: [a-z]+){0,2}: ")  # "Income: 50 * 3 = 150."
+_DIGIT = lazy_compile(r"\d")
 _BRACKETED = lazy_compile(r"\([A-H]\)")
 _OTHER_LETTER = lazy_compile(r"(?<![\w(])[B-H](?![\w)'])")
 _SENTENCES = lazy_compile(r"(?<=[.!?])(?<!\b[DM][rs]\.)(?<!\bMrs\.)\s+(?=[A-Z])")
@@ -129,5 +132,11 @@ def letter_at_end(text: str) -> ExtractedAnswer | None:
 
 
 def concludes(sentence: str) -> bool:
-    """Whether a sentence begins like a conclusion and has a number: "So there are 30 empty rooms." """
-    return _CONCLUDES.match(sentence) is not None
+    """Whether a sentence begins like a conclusion and has a number, or states one: "So there are 30 empty rooms." """
+    if _CONCLUDES.match(sentence):
+        return True
+    number = _DIGIT.search(sentence) if sentence.endswith(".") else None
+    if number is None or "$" in sentence[number.start() :]:
+        return False
+    before = sentence[: number.start()]
+    return _VERB.search(before[-30:]) is not None and _SUBJECT.match(before) is not None
