@@ -20,7 +20,7 @@ lint: $(VENV)/ready
 
 # The top-level folders become grpo_env.verifiers etc. only when installed, so types are checked on the installed package.
 reference:  # the pages that are generated from the classes and from recorded runs
-	$(BIN)/python -c "from grpo_env.docgen.reference import page; print(page(), end='')" > docs/settings.md
+	$(BIN)/python -c "from grpo_env.docgen.settings_page import page; print(page(), end='')" > docs/settings.md
 	$(BIN)/grpo_env verifiers show --all > docs/catalogue.md
 	$(BIN)/python docs/site/proven.py
 

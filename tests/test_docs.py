@@ -11,7 +11,7 @@ import pytest
 
 from grpo_env import registry
 from grpo_env.docgen.cases import failed_cases
-from grpo_env.docgen.reference import page as settings_page
+from grpo_env.docgen.settings_page import page as settings_page
 from grpo_env.registry import load_file
 from grpo_env.rows.reader import read_records
 from grpo_env.scoring import Fields, ScoreSummary, score_records

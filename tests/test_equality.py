@@ -5,7 +5,7 @@ import pytest
 from grpo_env.equality import all_equal, equal
 from grpo_env.results.compare import Comparison, compare
 from grpo_env.results.export import ExportSummary, export
-from grpo_env.results.export.training import Dpo
+from grpo_env.results.export.training_sets import Dpo
 from grpo_env.results.report import make_report
 from grpo_env.trainer.advantages import outcome_advantages
 from grpo_env.trainer.config import AdvantageConfig

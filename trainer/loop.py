@@ -22,8 +22,8 @@ from .reference import add_reference_logp, sync_if_due
 from .run.checkpoint import RunFolder
 from .run.folder import MODEL, RunFiles, check_new, is_first_process, read_config, uninterrupted
 from .run.held_out import evaluate_if_due
+from .run.learned_reward import update_reward_model
 from .run.recorder import Recorder
-from .run.reward_model import update_reward_model
 from .run.run import Progress, Run
 from .run.start_lines import print_start
 from .run.stopping import Result, check_unscored, finish, stopped

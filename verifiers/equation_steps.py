@@ -15,9 +15,9 @@ from grpo_env.lazy_regex import lazy_compile
 from grpo_env.plural import counted
 from grpo_env.registry import verifier
 
-from .arithmetic import Equation, equations
 from .segments import spans
 from .steps import MAX_STEPS, Segmented, reasoning
+from .written_equations import Equation, equations
 
 MAX_CHARACTERS = 100_000  # in all annotations and lines with "=", each counted as at least MIN_CHARACTERS
 MIN_CHARACTERS = 20

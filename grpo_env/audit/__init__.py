@@ -3,7 +3,7 @@
 from grpo_env.check.gold_completion import Layout
 
 from .attack import audit
-from .episodes import audit_episodes
+from .episode_attack import audit_episodes
 from .foreign import Foreign, audit_foreign, functions
 from .hack import Hack, Target
 from .hacks import HACKS, hack, load_hacks

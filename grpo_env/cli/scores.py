@@ -154,7 +154,7 @@ def compare(
     as_json: Annotated[bool, typer.Option("--json", help="Print counts and tests as JSON.")] = False,
 ) -> None:
     """Compare two scorings of the same completions, with McNemar's test."""
-    from grpo_env.results.compare.view import compare_files, disagreement_lines, summary_lines
+    from grpo_env.results.compare.comparison_text import compare_files, disagreement_lines, summary_lines
 
     result, first = compare_files(a, b, part, out, show, console)
     if as_json:

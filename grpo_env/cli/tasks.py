@@ -260,7 +260,7 @@ def _audits(
 ) -> dict[str, Audit]:
     """The audit of a task's texts, and of its episodes if it has an environment."""
     from grpo_env.audit import audit, audit_episodes
-    from grpo_env.audit.episodes import FAMILIES, last_turn_only
+    from grpo_env.audit.episode_attack import FAMILIES, last_turn_only
 
     options: dict[str, Any] = {"budget": budget, "progress": progress}
     if task.spec.environment is None:

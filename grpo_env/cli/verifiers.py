@@ -27,7 +27,7 @@ def list_verifiers(context: typer.Context) -> None:
     from rich.text import Text
 
     from grpo_env.docgen.catalogue import summary
-    from grpo_env.docgen.options import options
+    from grpo_env.docgen.documented_fields import options
     from grpo_env.registry import find, names
 
     table = Table("verifier", "value", "options", box=None, header_style="bold")

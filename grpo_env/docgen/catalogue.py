@@ -10,7 +10,7 @@ from typing import Any
 from grpo_env.core import Case, Completion, Verifier
 from grpo_env.registry import BUILT_IN, find
 
-from .options import Option, code, option_list, options
+from .documented_fields import Option, code, option_list, options
 
 TEXT_LENGTH = 70  # characters of a completion in a case
 

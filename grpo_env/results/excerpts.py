@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from grpo_env.plural import counted
 from grpo_env.terminal import LONGEST, end_of, quoted, visible
 
-from .compare.view import value_and_status
+from .compare.comparison_text import value_and_status
 from .part_scores import PartScore, is_called, named_parts
 from .rows import ScoreRow, metric_of, name_of, question_of
 

@@ -24,8 +24,8 @@ from grpo_env.taskfile.task import Task
 from .admission import Admission, ScoringRoute, check_token
 from .error_responses import COMMON_ERRORS, SCORING_ERRORS, add_error_handlers
 from .pieces import read_items, response_body
-from .pool import WorkerPool
 from .schemas import Health, RewardRequest, RewardResponse, ScoreRequest, ScoreResponse, TaskCard
+from .worker_pool import WorkerPool
 
 MAX_REWARD_FUNCS = 16  # kept with the examples that they unpacked from labels
 

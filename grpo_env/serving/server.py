@@ -20,7 +20,7 @@ from .admission import Admission
 from .app import make_app
 from .local_server import is_loopback, listen, quiet_server, url_of
 from .pieces import PieceScorer
-from .pool import WorkerPool
+from .worker_pool import WorkerPool
 
 KEEP_ALIVE = 60  # seconds; long, so that clients do not reuse a connection just as it is closed
 

@@ -8,7 +8,7 @@ import pytest
 from grpo_env.core import Case, Verifier
 from grpo_env.docgen.cases import failed_cases, scores_of
 from grpo_env.docgen.catalogue import FIRST_HOUR, GROUPS, catalogue, entry, summary
-from grpo_env.docgen.options import options
+from grpo_env.docgen.documented_fields import options
 from grpo_env.errors import UsageError
 from grpo_env.registry import BUILT_IN, find, load_file, verifier
 from grpo_env.taskfile.task import make_task

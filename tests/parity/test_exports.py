@@ -17,7 +17,7 @@ import pytest
 
 from grpo_env.results.export import export_file
 from grpo_env.results.export.inspect_records import Inspect
-from grpo_env.results.export.training import Dpo, Prm, Sft
+from grpo_env.results.export.training_sets import Dpo, Prm, Sft
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # from the other packages
 

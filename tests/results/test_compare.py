@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from grpo_env.cli.app import main
 from grpo_env.errors import UsageError
 from grpo_env.results.compare import Comparison, compare
+from grpo_env.results.compare.comparison_text import disagreement_lines, summary_lines
 from grpo_env.results.compare.matching import LOOK_AHEAD, match
 from grpo_env.results.compare.paired_tests import MeanDifference, mcnemar, student
-from grpo_env.results.compare.view import disagreement_lines, summary_lines
 
 
 def row(id="1", completion=0, value=1.0, status="scored", **more):

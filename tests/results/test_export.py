@@ -12,7 +12,7 @@ from grpo_env.cli.app import main
 from grpo_env.errors import RunError, UsageError
 from grpo_env.results.export import KINDS, ExportSummary, export, export_file, make_kind
 from grpo_env.results.export.inspect_records import Inspect
-from grpo_env.results.export.training import Dpo, Prm, Sft
+from grpo_env.results.export.training_sets import Dpo, Prm, Sft
 
 CHAT = [{"role": "system", "content": "Solve."}, {"role": "user", "content": "2+2?"}]
 

@@ -20,7 +20,7 @@ from grpo_env.results.report.measures import (
     trend,
     variance_fractions,
 )
-from grpo_env.results.report.samples import Samples, Top
+from grpo_env.results.report.shown_completions import Samples, Top
 from grpo_env.results.report.votes import count_votes, majority_at_k
 
 

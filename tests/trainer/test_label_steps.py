@@ -14,7 +14,7 @@ from grpo_env.cli.app import main
 from grpo_env.core import Completion, Example
 from grpo_env.errors import UsageError
 from grpo_env.results.export import export_file
-from grpo_env.results.export.training import Prm
+from grpo_env.results.export.training_sets import Prm
 from grpo_env.results.report import make_report
 from grpo_env.results.rows import read_scores
 from grpo_env.scoring import score_files

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from grpo_env.core import Completion, Example, Format, is_left_out
 from grpo_env.errors import UsageError
-from grpo_env.verifiers.arithmetic import MAX_DEPTH, MAX_DIGITS, MAX_TOKENS, equations
 from grpo_env.verifiers.compose import WeightedSum
 from grpo_env.verifiers.equation_steps import MAX_CHARACTERS, MAX_STEPS, EquationSteps, LabelledSteps
 from grpo_env.verifiers.parts_and_gates import Part
+from grpo_env.verifiers.written_equations import MAX_DEPTH, MAX_DIGITS, MAX_TOKENS, equations
 
 TEXT = "<think>\nfirst\n\n  second \n</think>\n<answer>\n5\n</answer>"
 

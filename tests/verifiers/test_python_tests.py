@@ -26,8 +26,8 @@ from grpo_env.errors import UsageError
 from grpo_env.verifiers.python_tests import PythonTests
 from grpo_env.verifiers.sandbox.launch import Run, RunResult, _remove_leftovers, run, unavailable
 from grpo_env.verifiers.sandbox.limits import Limits
+from grpo_env.verifiers.sandbox.plain_values import digest, to_json
 from grpo_env.verifiers.sandbox.unit_tests import read_tests
-from grpo_env.verifiers.sandbox.values import digest, to_json
 
 ROWS = [json.loads(line) for line in (Path(__file__).parent / "cases" / "python_tests.jsonl").read_text().splitlines()]
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has seccomp")

@@ -23,7 +23,7 @@ from ..config import SamplingConfig
 from ..engine.policy import Policy
 from ..engine.sampling.sampler import OnGroup, Rollout, sample
 from ..engine.sharding import unsharded
-from .rows import Row, make_rows
+from .token_rows import Row, make_rows
 
 if TYPE_CHECKING:
     from ..shared_types import Start

@@ -25,7 +25,7 @@ from .alerts import warnings
 from .checkpoint import RunFolder
 from .evaluation import scored_steps, summarize
 from .folder import BEST, VERSIONS
-from .reward_model import training_figures
+from .learned_reward import training_figures
 from .run import Run
 from .samples import SampleFiles
 from .trackers import finish_tracker, start_tracker, track, track_completions

@@ -48,7 +48,7 @@ class Run:
 
     ``program`` runs it with ``input`` as standard input. ``value`` then runs ``before`` and reports the value of the
     expression ``code`` as that of place 0. ``block`` then runs the statements ``code``, which report values by
-    ``__record__(place, value)``. ``as_json`` says how values are compared, see ``values.digest``.
+    ``__record__(place, value)``. ``as_json`` says how values are compared, see ``plain_values.digest``.
     """
 
     kind: Literal["program", "value", "block"]

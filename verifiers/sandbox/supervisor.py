@@ -25,7 +25,7 @@ from typing import Any, NoReturn
 from .confine import answer_clone, clone_listener, confine, protect
 from .equal_values import equality
 from .limits import STANDARD_ERROR, Limits, exceeds_disk_limits, exceeds_own_disk, remove_tree, set_memory_limit
-from .values import MAX_DIGITS, NotPlainError, digest, shown, to_json
+from .plain_values import MAX_DIGITS, NotPlainError, digest, shown, to_json
 
 _CHUNK = 65536
 _POLL = 0.002

@@ -26,7 +26,7 @@ from grpo_env.lazy_regex import lazy_compile
 
 from .launch import Run, RunResult
 from .literals import literal
-from .values import digest, to_json
+from .plain_values import digest, to_json
 
 _SHOWN = 80  # characters of a value or a test in an explanation
 _DECIMAL = lazy_compile(r"[-+]?(?:\d{1,400}(?:\.\d{0,400})?|\.\d{1,400})(?:[eE][-+]?\d{1,4})?", re.ASCII)

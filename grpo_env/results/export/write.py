@@ -15,7 +15,7 @@ from grpo_env.rows.writer import new_rows
 from ..rows import ScoreRow, groups
 from .inspect_records import Inspect
 from .kinds import Kind
-from .training import Dpo, Prm, Sft
+from .training_sets import Dpo, Prm, Sft
 
 KINDS: dict[str, type[Kind]] = {"sft": Sft, "dpo": Dpo, "prm": Prm, "inspect": Inspect}
 

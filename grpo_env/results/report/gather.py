@@ -17,7 +17,7 @@ from ..part_scores import PartScore, is_called, named_parts, total_score
 from ..rows import ScoreRow, groups
 from .groups import GroupKind, Member, group_kind, is_misranked, steps_differ
 from .measures import Floats
-from .samples import Samples
+from .shown_completions import Samples
 from .votes import Votes, count_votes
 
 MAX_REASONS = 3  # different explanations kept for each status of a part

@@ -14,7 +14,7 @@ from grpo_env.taskfile.schema import (
     VerifierSpec,
 )
 
-from .options import option_list, options
+from .documented_fields import option_list, options
 
 TOP = """\
 # Settings and keys
