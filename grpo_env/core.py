@@ -482,9 +482,9 @@ class BatchVerifier(Verifier):
         return [[next(scores) for _ in group.completions] for group in groups]
 
 
-def score_one(verifier: Verifier, example: Example, completion: Completion, name: str = "total") -> Score:
-    """The score of one completion, called ``name``. Catches everything that a verifier raises."""
-    return score_groups(verifier, [Group(example, (completion,))], name)[0][0]
+def score_one(verifier: Verifier, example: Example, completion: Completion) -> Score:
+    """The score of one completion, called ``total``. Catches everything that a verifier raises."""
+    return score_groups(verifier, [Group(example, (completion,))])[0][0]
 
 
 def score_groups(verifier: Verifier, groups: Sequence[Group], name: str | None = "total") -> list[list[Score]]:

@@ -64,8 +64,8 @@ def test_values_are_finite(value):
 
 
 def test_an_exception_of_a_verifier_becomes_an_unscored_score():
-    score = score_one(Explodes(), Example("1"), Completion("x"), name="part")
-    assert (score.value, score.status, score.name) == (None, "error", "part")
+    score = score_one(Explodes(), Example("1"), Completion("x"))
+    assert (score.value, score.status, score.name) == (None, "error", "total")
     assert "ZeroDivisionError: boom" in score.explanation
 
 

@@ -36,7 +36,7 @@ class LossInputs:
         sampler_logp: what the rollout engine reported when it sampled. Differs from ``old_logp`` by rounding.
         ref_logp: under the reference model; ``None`` without one (``kl.coef`` is 0).
         advantages: one per token, see ``advantages.py``.
-        mask: bool, True where there is a token.
+        mask: bool, True where a token was sampled.
         entropy: of the distribution that each token was drawn from, in nats. Has a gradient under ``loss.function``.
     """
 
@@ -90,7 +90,7 @@ def _ratio(inputs: LossInputs, settings: LossConfig) -> Tensor:
     return importance_ratio(inputs.logp, inputs.old_logp, inputs.mask, settings.importance_level)
 
 
-def importance_ratio(logp: Tensor, old_logp: Tensor, completion_mask: Tensor, level: ImportanceLevel) -> Tensor:
+def importance_ratio(logp: Tensor, old_logp: Tensor, mask: Tensor, level: ImportanceLevel) -> Tensor:
     """(B, T) ratios of the policy's probabilities to those of the policy that sampled.
 
     ``token``: r = exp(logp - old_logp), as in PPO and DeepSeekMath. ``sequence``: all tokens of a row have the value of
@@ -99,8 +99,8 @@ def importance_ratio(logp: Tensor, old_logp: Tensor, completion_mask: Tensor, le
     """
     log_ratio = logp - old_logp
     if level == "sequence":
-        masked = log_ratio.detach().where(completion_mask, 0.0)
-        mean = masked.sum(1, keepdim=True) / completion_mask.sum(1, keepdim=True).clamp(min=1)
+        masked = log_ratio.detach().where(mask, 0.0)
+        mean = masked.sum(1, keepdim=True) / mask.sum(1, keepdim=True).clamp(min=1)
         log_ratio = mean + logp - logp.detach()
     return log_ratio.clamp(max=MAX_LOG_RATIO).exp()
 
@@ -135,15 +135,15 @@ def kl_penalty(logp: Tensor, ref_logp: Tensor) -> Tensor:
     return torch.expm1(d - excess) - d
 
 
-def aggregate(per_token: Tensor, completion_mask: Tensor, mode: Aggregation, denominator: float) -> Tensor:
+def aggregate(per_token: Tensor, mask: Tensor, mode: Aggregation, denominator: float) -> Tensor:
     """Sum (B, T) token losses into a scalar and divide by ``denominator``, which is that of *all* rows of the step.
 
     The losses of micro-batches therefore add up to the loss of the batch. ``sequence`` first divides every row by its
     length (DeepSeekMath, equation 3); ``token`` and ``constant`` differ in the denominator only.
     """
-    masked = per_token.where(completion_mask, 0.0)
+    masked = per_token.where(mask, 0.0)
     if mode == "sequence":
-        masked = masked / completion_mask.sum(1, keepdim=True).clamp(min=1)
+        masked = masked / mask.sum(1, keepdim=True).clamp(min=1)
     return masked.sum() / denominator
 
 

@@ -11,7 +11,6 @@ from grpo_env.core import (
     Completion,
     EnvironmentRecord,
     Example,
-    Finish,
     Result,
     Score,
     StepScore,
@@ -26,7 +25,7 @@ _NO_REWARD = "there is no reward of get_reward: the episode has not ended, or th
 _WRONG = ("unreadable", "unknown_tool", "wrong_arguments")
 
 
-def _turns(*problems: str | None, finish: Finish = "stop") -> Completion:
+def _turns(*problems: str | None) -> Completion:
     """An example of an episode: a turn with a call for each problem, and one without a call for each ``None``."""
     turns: tuple[Turn, ...] = ()
     for number, problem in enumerate(problems):
@@ -35,7 +34,7 @@ def _turns(*problems: str | None, finish: Finish = "stop") -> Completion:
         text = "7" if problem is None else "<tool_call>...</tool_call>"
         start = turns[-1].end if turns else 0
         turns += (Turn(text, call, result, "stop", start, start + len(text)),)
-    return Completion("".join(turn.text for turn in turns), finish, turns=turns, environment=EnvironmentRecord())
+    return Completion("".join(turn.text for turn in turns), "stop", turns=turns, environment=EnvironmentRecord())
 
 
 @verifier("tool_calls")

@@ -27,12 +27,12 @@ class Pair(NamedTuple):
     similarity: float
 
 
-def overlaps(train: Sequence[str], held_out: Sequence[str], near: float = NEAR) -> Iterator[Pair]:
+def overlaps(train: Sequence[str], held_out: Sequence[str]) -> Iterator[Pair]:
     """The held-out prompts that are in ``train``, each with the most similar training prompt.
 
     Prompts are compared by their words (NFKC, ignoring case and punctuation). Equal words have similarity 1. Otherwise
     it is the Jaccard similarity of the sets of three-word shingles, without those in more than half of the training
-    prompts; pairs below ``near`` are dropped. The search is exact: an inverted index over the rarer shingles finds the
+    prompts; pairs below ``NEAR`` are dropped. The search is exact: an inverted index over the rarer shingles finds the
     candidates.
     """
     train_texts = [words(text) for text in train]
@@ -56,7 +56,7 @@ def overlaps(train: Sequence[str], held_out: Sequence[str], near: float = NEAR) 
         similarity, index = max(
             ((_jaccard(shingles, train_shingles[index]), -index) for index in candidates), default=(0.0, 0)
         )
-        if similarity >= near:
+        if similarity >= NEAR:
             yield Pair(held_out_index, -index, similarity)
 
 

@@ -51,10 +51,10 @@ def samples(task: Task, split: Split = "eval", limit: int | None = None) -> Memo
     Raises ``UsageError`` for a task with an environment.
     """
     refuse_environments(task, "Inspect")
-    return MemoryDataset([_sample(task, example) for example in task.examples(split, limit)], name=task.name)
+    return MemoryDataset([_sample(example) for example in task.examples(split, limit)], name=task.name)
 
 
-def _sample(task: Task, example: Example) -> Sample:
+def _sample(example: Example) -> Sample:
     prompt = example.prompt
     input: str | list[ChatMessage] = prompt if isinstance(prompt, str) else _chat(prompt)
     return Sample(input, target=example.answer or "", id=example.id, metadata={COLUMN: pack(example)})

@@ -45,11 +45,6 @@ def first_row(path: Path) -> ScoreRow:
     return next((record.row for record in read_records(path) if record.row is not None), {})
 
 
-def is_scores_file(path: Path) -> bool:
-    """Whether the first row of a file is a score row. Raises ``UsageError`` if the file cannot be read."""
-    return set(REQUIRED) <= first_row(path).keys()
-
-
 def location(row: ScoreRow) -> str:
     """The row, for messages: its file and line, if it was read from one, its id and its completion."""
     place = f"{row.place}: " if isinstance(row, _PlacedRow) else ""

@@ -93,9 +93,8 @@ class Job:
 
     def _with_advantages(self, results: Sequence[RowResult]) -> Iterator[tuple[RowResult, list[Advantage | None]]]:
         advantages: list[Advantage | None] = []
-        # Rows without scores are in no group and do not end one; a key may look like the number of a line.
-        scored = (result for result in results if result.scores)
-        for _, group in groupby(scored, lambda result: result.row.key or result.row.line):
+        scored = (result for result in results if result.scores)  # the others are in no group and do not end one
+        for _, group in groupby(scored, lambda result: result.row.group):
             scores = [score for result in group for score in result.scores]
             advantages += group_advantages(scores) if self.advantages else [None] * len(scores)
         rest = iter(advantages)

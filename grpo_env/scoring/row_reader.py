@@ -56,6 +56,11 @@ class InputRow(NamedTuple):
     prompt_recorded: bool | None = None
     skipped: bool = False
 
+    @property
+    def group(self) -> str | int:
+        """What neighbors of one group share: their key, or the line of a row that is a group by itself."""
+        return self.key or self.line  # the types differ: a key may look like the number of a line
+
 
 @dataclass(frozen=True)
 class RowReader:

@@ -27,7 +27,8 @@ class RowResult(NamedTuple):
     @property
     def group(self) -> str:
         """Neighbors with the same value are completions of one prompt."""
-        return self.row.key or f"line {self.row.line}"
+        group = self.row.group
+        return f"line {group}" if isinstance(group, int) else group
 
     @property
     def id(self) -> str:
@@ -88,4 +89,4 @@ def score_rows(task: Task, rows: Sequence[InputRow]) -> list[RowResult]:
 def _places_of_groups(rows: Sequence[InputRow]) -> list[list[int]]:
     """Indices of the rows of each group; rows that could not be read are in none, and do not end one."""
     readable = [place for place, row in enumerate(rows) if not row.problem]
-    return [list(places) for _, places in groupby(readable, lambda place: rows[place].key or place)]
+    return [list(places) for _, places in groupby(readable, lambda place: rows[place].group)]

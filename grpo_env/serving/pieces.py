@@ -109,7 +109,7 @@ def read_items(task: Task, items: Sequence[Item]) -> list[InputRow]:
 
 def units(rows: Sequence[InputRow]) -> list[list[InputRow]]:
     """The smallest lists of rows that can be scored on their own: groups, and rows without a group."""
-    return [list(unit) for _, unit in groupby(rows, lambda row: row.line if row.key is None else row.key)]
+    return [list(unit) for _, unit in groupby(rows, lambda row: row.group)]
 
 
 def _row(task: Task, index: int, item: Item) -> InputRow:

@@ -96,16 +96,16 @@ def held_out_figures(rows: Sequence[Labelled], scores: Sequence[Score], mostly_g
     )
 
 
-def calibration_bins(guesses: Sequence[Guess], count: int = BINS) -> list[Bin]:
+def calibration_bins(guesses: Sequence[Guess]) -> list[Bin]:
     """The bins that are not empty, in order."""
     members = defaultdict[int, list[Guess]](list)
     for guess in guesses:
-        members[min(int(guess.value * count), count - 1)].append(guess)
+        members[min(int(guess.value * BINS), BINS - 1)].append(guess)
     bins = []
     for number, inside in sorted(members.items()):
         labels, values = [guess.label for guess in inside], [guess.value for guess in inside]
         interval = wilson(sum(labels), len(labels))
-        bins.append(Bin(number / count, (number + 1) / count, len(inside), fmean(values), fmean(labels), interval))
+        bins.append(Bin(number / BINS, (number + 1) / BINS, len(inside), fmean(values), fmean(labels), interval))
     return bins
 
 

@@ -109,8 +109,8 @@ class Algebra:
     Threads take turns; a forked process starts a worker of its own (see ``ProgramWorker``).
     """
 
-    def __init__(self, memory: int = MEMORY) -> None:
-        self.worker = ProgramWorker(f"{__package__}.algebra_worker", str(memory))
+    def __init__(self) -> None:
+        self.worker = ProgramWorker(f"{__package__}.algebra_worker", str(MEMORY))
         self._results: dict[_Comparison, bool] = {}
         self._too_slow: dict[_Comparison, float] = {}  # the longest time that was not enough
 
