@@ -136,7 +136,7 @@ def concludes(sentence: str) -> bool:
     if _CONCLUDES.match(sentence):
         return True
     number = _DIGIT.search(sentence) if sentence.endswith(".") else None
-    if number is None or "$" in sentence[number.start() :]:
+    if number is None or not {"$", "="}.isdisjoint(sentence[number.start() :]):
         return False
     before = sentence[: number.start()]
     return _VERB.search(before[-30:]) is not None and _SUBJECT.match(before) is not None
