@@ -15,7 +15,7 @@ present decides; a task may name fewer of them, or another order:
     json           the answer field of a JSON object, anywhere in the text
     hashes         ``#### 18`` with a number or at the end of the text, on a line of its own or not
     phrase         "The answer is 18.", "Final answer: $18$", ``A: 18``, "The correct option is (C)."
-    last_line      the last line, if it is short or has one bold or coded part; or the only number in it
+    last_line      the last line, if it is short or has one bold or coded part; or the only number or letter in it
     last_number    the last number of the text, whatever it says: only if a task names it
 
 Where the gold answer is a choice, only letters are candidates and the last one that is stated decides. Otherwise a
