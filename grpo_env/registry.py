@@ -148,8 +148,13 @@ def may_score_steps(cls: type[Verifier]) -> bool:
     """Whether scores of a verifier may have steps: not those of a function, or of a built-in one for whole texts."""
     if any(base.__module__ == _OF_FUNCTION.partition(":")[0] for base in cls.__mro__):
         return False
-    name = next((name for name, at in BUILT_IN.items() if at == f"{cls.__module__}:{cls.__qualname__}"), None)
+    name = built_in_name(cls)
     return name is None or name in SCORE_STEPS
+
+
+def built_in_name(cls: type[Verifier]) -> str | None:
+    """The name of a built-in verifier's class; ``None`` for another one."""
+    return next((name for name, at in BUILT_IN.items() if at == f"{cls.__module__}:{cls.__qualname__}"), None)
 
 
 def load_file(file: Path) -> list[str]:

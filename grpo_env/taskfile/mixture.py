@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field
 
 from grpo_env.errors import UsageError
 
-from .schema import NAME, Section
+from .schema import NAME, Section, Version
 from .task import Task, find_task_file, load_task, make_task
 from .validation import validate
 from .yaml_file import read_yaml
@@ -29,7 +29,7 @@ class MemberSpec(Section):
 class MixtureSpec(Section):
     """A mixture file."""
 
-    version: Literal[1]
+    version: Version
     """Of this format."""
     task: str = Field(pattern=NAME)
     """Its name."""

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat, model_validator
 
 from grpo_env.core import Format
 
 Split = Literal["train", "eval"]
 AnySplit = Literal["train", "eval", "all"]
+
+
+def _version_1(value: object) -> object:
+    if value != 1:
+        raise ValueError("this grpo_env reads task files of version 1")
+    return value
+
+
+Version = Annotated[Literal[1], BeforeValidator(_version_1)]
 
 
 class Section(BaseModel):
@@ -214,7 +223,7 @@ NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
 class TaskSpec(Section):
     """A task file."""
 
-    version: Literal[1]
+    version: Version
     """Of this format."""
     task: str = Field(pattern=NAME)
     """Its name."""

@@ -13,22 +13,12 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from grpo_env.core import Verifier
 from grpo_env.errors import UsageError, nearest
+from grpo_env.registry import built_in_name
 
+from .removed import REMOVED
 from .schema import VerifierSpec
 
 Model = TypeVar("Model", bound=BaseModel)
-
-FORMER = {
-    ("grpo_env.verifiers.accuracy", "kind"): {"code": "text", "json": "literal", "time": "text", "words": "text"},
-    ("grpo_env.verifiers.accuracy", "sources"): {"a_line": "phrase"},
-}
-"""What values of a verifier's options in 0.1.0 are called now."""
-
-LEFT = {
-    "deadline": "give each verifier its own",
-    "clip": "put the verifier under 'of' of one that says use: clip, low: 0, high: 1",
-}
-"""What replaces keys of 0.1.0 that left."""
 
 
 def validate(model: type[Model], data: Mapping[str, Any], source: str) -> Model:
@@ -64,7 +54,8 @@ def check_names(cls: type[Verifier], options: Iterable[str], source: str, at: Se
         if key not in known:
             # An entry of `verifiers` has the options of its verifier next to its own keys.
             names = {*known, *VerifierSpec.model_fields} - {"parts"}
-            raise UsageError(f"{source}: {'.'.join([*at, key])}: {_unknown_key(key, names)}")
+            text = _unknown_key(key, names, f"{built_in_name(cls)}.{key}")
+            raise UsageError(f"{source}: {'.'.join([*at, key])}: {text}")
 
 
 def validated_options(
@@ -76,9 +67,9 @@ def validated_options(
         if key == "parts":
             values[key] = value
             continue
-        for former, now in FORMER.get((cls.__module__, key), {}).items():
-            if former == value or (isinstance(value, list) and former in value):
-                raise UsageError(f"{source}: {'.'.join([*at, key])}: {former!r} is now {now!r}")
+        for former in value if isinstance(value, list) else (value,):
+            if instead := REMOVED.get(f"{built_in_name(cls)}.{key}={former}"):
+                raise UsageError(f"{source}: {'.'.join([*at, key])}: {former!r} is gone; {instead}")
         try:
             values[key] = _adapter(cls, key).validate_python(value)
         except ValidationError as error:
@@ -110,7 +101,8 @@ def _usage_error(error: ValidationError, data: Any, model: Any, source: str, at:
     )
     if problems[chosen]["type"] == "missing":  # perhaps it is there, misspelled
         unknown = {path[-1]: n for n, path in enumerate(paths) if problems[n]["type"] == "extra_forbidden"}
-        chosen = next((unknown[name] for name in get_close_matches(str(problems[chosen]["loc"][-1]), unknown)), chosen)
+        meant = [*REMOVED.keys() & unknown, *get_close_matches(str(problems[chosen]["loc"][-1]), unknown)]
+        chosen = next((unknown[name] for name in meant), chosen)
     problem, path = problems[chosen], paths[chosen]
     where = f"{source}: {'.'.join([*at, *path])}" if (at or path) else source
     if problem["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
@@ -128,8 +120,11 @@ def _usage_error(error: ValidationError, data: Any, model: Any, source: str, at:
     return UsageError(f"{where}: {text}")
 
 
-def _unknown_key(key: str, known: Iterable[str]) -> str:
-    return f"unknown key; {LEFT.get(key) or nearest(key, known)}"
+def _unknown_key(key: str, known: Iterable[str], option: str = "") -> str:
+    """What is wrong with a key, which may be the ``option`` of a verifier (``NAME.OPTION``)."""
+    if instead := REMOVED.get(option) or REMOVED.get(key):
+        return f"this key is gone; {instead}"
+    return f"unknown key; {nearest(key, known)}"
 
 
 def _shown(value: object) -> str:

@@ -25,6 +25,7 @@ REMOVED: dict[str, str] = {
     "advantage.truncated=zero": "use mask, which leaves truncated completions out of the loss",
     "checkpoint.keep": "the newest two are kept; leave it out",
     "checkpoint.samples_gb": "all samples are kept; delete files of samples/ if the disk is small",
+    "curriculum": _STAGES,
     "curriculum.difficulty": _STAGES,
     "curriculum.mode": f"{_STAGES}; dynamic_sampling.part stands in place of pass rates",
     "curriculum.start_fraction": _STAGES,
