@@ -9,7 +9,7 @@ from grpo_env.plural import counted
 from grpo_env.terminal import LONGEST, end_of, quoted, visible
 
 from .compare.comparison_text import value_and_status
-from .part_scores import PartScore, is_called, named_parts
+from .part_scores import PartScore, is_called, named_parts, total_score
 from .rows import ScoreRow, metric_of, name_of, question_of
 
 MAX_REASONS = 1000  # of which an example is kept, so that memory is bounded
@@ -18,7 +18,7 @@ MAX_REASONS = 1000  # of which an example is kept, so that memory is bounded
 def excerpts(
     rows: Iterable[ScoreRow], limit: int, reason: str | None = None, *, disagrees: bool = False
 ) -> Iterator[str]:
-    """The lines: how many completions have a metric below 1, or are unscored, and ``limit`` of them.
+    """The lines: how many completions have a metric below 1 or one or a total that is unscored, and ``limit`` of them.
 
     The most frequent reasons come first, with equally many examples each. With ``reason``, of the completions, right or
     wrong, whose explanation contains that text; with ``disagrees``, of those whose label is not the verdict. Raises
@@ -29,7 +29,7 @@ def excerpts(
     for row in rows:
         metric = metric_of(row)
         part = next((part for name, part in named_parts(row) if is_called(name, metric)), None)
-        why = (part.explanation or part.status) if part else "not in this row"
+        why = _reason(row, part)
         total += 1
         if not _is_asked_for(row, part, why, reason, disagrees=disagrees):
             continue
@@ -49,11 +49,22 @@ def excerpts(
         yield f"\n{counted(hidden, 'more reason')}: --limit N shows more, --reason TEXT others of one reason"
 
 
+def _is_right(part: PartScore | None) -> bool:
+    return part is not None and part.value is not None and part.value >= 1
+
+
+def _reason(row: ScoreRow, part: PartScore | None) -> str:
+    """Why the metric is what it is; first, if it is right, why the total is unscored nonetheless."""
+    why = (part.explanation or part.status) if part else "not in this row"
+    if not _is_right(part) or (whole := total_score(row)).value is not None:
+        return why
+    return f"total unscored, {whole.explanation or whole.status}; {why}"
+
+
 def _is_asked_for(row: ScoreRow, part: PartScore | None, why: str, reason: str | None, *, disagrees: bool) -> bool:
-    is_right = part is not None and part.value is not None and part.value >= 1
-    if disagrees and row.get("label") in (None, is_right):
+    if disagrees and row.get("label") in (None, _is_right(part)):
         return False
-    return (disagrees or not is_right) if reason is None else reason in why
+    return (disagrees or not _is_right(part) or row["total"] is None) if reason is None else reason in why
 
 
 def _example(row: ScoreRow, part: PartScore | None) -> Iterator[str]:

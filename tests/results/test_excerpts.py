@@ -85,6 +85,16 @@ def test_unscored_completions_files_without_texts_and_many_reasons(row, monkeypa
     assert "1 more reason" in lines[-1]
 
 
+def test_a_right_completion_whose_total_is_unscored_is_shown_with_both_reasons(row):
+    rows = [row(0, 0, 1.0), row(1, 0, 1.0)]
+    rows[1] |= {"total": None, "status": "error", "explanation": "tidy: ValueError: no room"}
+    rows[1]["parts"]["accuracy"]["explanation"] = "the same number"
+    lines = list(excerpts(rows, 5))
+    assert lines[0] == "1 of 2 completions: accuracy below 1, or unscored"
+    assert headings(lines) == ["1 x total unscored, tidy: ValueError: no room; the same number"]
+    assert names(lines) == names(excerpts(rows, 5, "same number")) == ["q1"]
+
+
 def test_the_command_shows_texts_that_cannot_steer_the_terminal(row, tmp_path):
     hostile = "\x1b[31m\u202e\r"
     rows = with_reasons(row, hostile)
