@@ -102,8 +102,10 @@ def overlap(train: Sequence[Example], held_out: Sequence[Example]) -> tuple[str,
         where, other = example.name, first.name
         if pair.similarity == 1:
             same += 1
-            what = f"same prompt as {other}" + (", with another gold answer" if example.answer != first.answer else "")
-            findings.append(error("overlap", where, what, "remove one of the two rows"))
+            what, cause = f"same prompt as {other}", "same prompt"
+            if example.answer != first.answer:
+                what, cause = f"{what}, with another gold answer", ""
+            findings.append(error("overlap", where, what, "remove one of the two rows", cause))
         else:
             near += 1
             what = f"nearly the same prompt as {other} (similarity {pair.similarity:.2f})"

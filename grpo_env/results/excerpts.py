@@ -18,7 +18,7 @@ MAX_REASONS = 1000  # of which an example is kept, so that memory is bounded
 def excerpts(
     rows: Iterable[ScoreRow], limit: int, reason: str | None = None, *, disagrees: bool = False
 ) -> Iterator[str]:
-    """The lines: how many completions have a metric below 1 or one or a total that is unscored, and ``limit`` of them.
+    """The lines: how many completions have a metric below 1, or metric or total unscored, and ``limit`` of them.
 
     The most frequent reasons come first, with equally many examples each. With ``reason``, of the completions, right or
     wrong, whose explanation contains that text; with ``disagrees``, of those whose label is not the verdict. Raises

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -117,8 +118,14 @@ def draft_task(file: Path, data: str | Path, question: str | None = None, answer
     text = _with_both_splits(_filled_template(sections), file)
     notes = list(_notes(table, kinds, unusable, bool(id_template)))
     completion = guess([name for name in table.names if f"{{{{ {variable(name)}" not in text], COMPLETION)
+    different = len({_text(row[table.question]) for row in table.rows})
+    group = f" --group {shlex.quote(table.question)}" if different < len(table.rows) else ""
     if completion and is_local(table.data, Path()):
-        notes.append(f"completions: {completion}? grpo_env score {file} {data} --completion {completion}")
+        score = f"grpo_env score {file} {data} --completion {shlex.quote(completion)}{group}"
+        notes.append(f"completions: {completion}? {score}")
+    if group:
+        rule = "to train on them, keep one row of each, so that no held-out question is in train"
+        notes.append(f"questions: {different:,} different ones in {len(table.rows):,} rows; {rule}")
     return Draft(text, notes)
 
 

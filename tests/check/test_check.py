@@ -255,6 +255,17 @@ def test_a_prompt_in_both_splits_is_an_error_and_a_similar_one_a_warning(tmp_pat
     assert "1 of 3 held-out prompts in train, 1 nearly" in result.facts["overlap"]
 
 
+def test_prompts_in_both_splits_are_one_problem_of_several_rows_unless_gold_answers_differ(tmp_path):
+    other = {**row(4), "result": "5000"}
+    result = check(make_task(tmp_path, train=[row(n) for n in range(2, 8)], held_out=[row(2), row(3), other, row(20)]))
+    assert [line for line in str(result).splitlines() if line.startswith("error: overlap")] == [
+        "error: overlap: eval.jsonl, line 1: same prompt as train.jsonl, line 1; remove one of the two rows "
+        "(and 1 other row)",
+        "error: overlap: eval.jsonl, line 3: same prompt as train.jsonl, line 3, with another gold answer; "
+        "remove one of the two rows",
+    ]
+
+
 def test_repeated_prompts_and_contradictory_gold_answers_are_warnings(tmp_path):
     result = check(make_task(tmp_path, train=[row(2), row(3), row(2), {**row(3), "result": "8"}]))
     assert [finding.where for finding in result.findings if finding.check == "repeats"] == [

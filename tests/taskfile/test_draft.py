@@ -285,6 +285,18 @@ def test_a_column_that_may_hold_completions_is_named_with_the_command_that_score
     assert said == ([note.format(task=task, data=data)] if note else [])
 
 
+@pytest.mark.parametrize(("repeats", "group"), [(1, ""), (2, " --group question")])
+def test_completions_of_questions_that_repeat_are_scored_in_groups(tmp_path, repeats, group):
+    rows = [
+        {"question": f"{n}+1?", "answer": n + 1, "completion": f"{n + k}"} for n in range(9) for k in range(repeats)
+    ]
+    task, data = tmp_path / "own.yaml", write(tmp_path / "data.jsonl", rows)
+    notes = draft_task(task, data).notes
+    assert f"completions: completion? grpo_env score {task} {data} --completion completion{group}" in notes
+    said = [note for note in notes if note.startswith("questions: 9 different ones in 18 rows; to train on them, keep")]
+    assert len(said) == repeats - 1
+
+
 def test_the_head_of_a_draft_names_the_commands_in_the_order_in_which_they_are_used(tmp_path):
     text = draft_task(tmp_path / "own.yaml", write(tmp_path / "data.jsonl", FOUR)).text
     lines = [line for line in text.splitlines() if line.startswith("#   grpo_env ")]
