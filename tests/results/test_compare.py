@@ -131,10 +131,14 @@ def test_a_file_may_end_early():
     ("a", "b", "message"),
     [
         ([row("1"), row("2")], [row("2"), row("1")], "different orders"),
-        ([row("1")], [row("1", text="another")], "different texts"),
-        ([row("1")], [row("2")], "no row in common"),
+        ([row("1")], [row("1", text="another")], "different texts; .* two models, see grpo_env view report"),
+        ([row("1")], [row("2")], "no row in common; .* two models, see grpo_env view report"),
         ([], [row("2")], "no row in common"),
-        ([row(f"a{i}") for i in range(LOOK_AHEAD)], [row(f"b{i}") for i in range(LOOK_AHEAD)], "none in common"),
+        (
+            [row(f"a{i}") for i in range(LOOK_AHEAD)],
+            [row(f"b{i}") for i in range(LOOK_AHEAD)],
+            "none in common, .* two models, see",
+        ),
         ([row("1", metric=None)], [row("1")], "--part"),
         ([row("1", metric="acuracy")], [row("1")], "did you mean 'accuracy'"),
         ([row("1", total="high")], [row("1")], "finite number"),

@@ -12,7 +12,7 @@ from grpo_env.errors import UsageError
 
 from ..part_scores import PartScore, full_name, named_scores
 from ..rows import ScoreRow, group_of, location, metric_of
-from .matching import match
+from .matching import TWO_MODELS, match
 from .paired_tests import MeanDifference, mcnemar
 
 MAX_EXAMPLES = 3  # unmatched rows that are named
@@ -174,7 +174,7 @@ def compare(
             yield Disagreement(left, right, differing)
     _end_group(result)
     if not result.pairs:
-        raise UsageError("the two files have no row in common")
+        raise UsageError(f"the two files have no row in common; {TWO_MODELS}")
 
 
 def _common_scores(

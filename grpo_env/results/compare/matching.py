@@ -13,6 +13,7 @@ from grpo_env.rows.reader import replace_surrogates
 
 from ..rows import ScoreRow, location
 
+TWO_MODELS = "compare is for two scorings of the same completions; of two models, see grpo_env view report of each"
 LOOK_AHEAD = 1000  # rows searched for the next match: bounds memory
 
 
@@ -71,7 +72,7 @@ def _before_match(left: _Window, right: _Window) -> tuple[int, int]:
             return len(left.keys), len(right.keys)
         raise UsageError(
             f"the next {LOOK_AHEAD:,} rows have none in common, from {location(left.rows[0])} in A and "
-            f"{location(right.rows[0])} in B: these are not the same completions, or not in the same order"
+            f"{location(right.rows[0])} in B: other completions, or another order; {TWO_MODELS}"
         )
     second = positions[left.keys[first]]
     early = set(islice(right.keys, second))
@@ -88,5 +89,5 @@ def _check_text(a: ScoreRow, b: ScoreRow) -> tuple[ScoreRow, ScoreRow]:
     if text_a is None or text_b is None or text_a == text_b:
         return a, b
     if replace_surrogates(text_a) != replace_surrogates(text_b):
-        raise UsageError(f"{location(a)}: the files have different texts; these are not the same completions")
+        raise UsageError(f"{location(a)}: the files have different texts; {TWO_MODELS}")
     return a, b
