@@ -42,6 +42,12 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"known: {', '.join(names)}" if names else "none are known"
 
 
+def install(extra: str) -> str:
+    """How to install the packages of an extra, as the end of a message: from a copy, as long as PyPI has none."""
+    pinned = "" if extra == "vllm" else "-c constraints.txt "  # vLLM has a torch of its own
+    return f"in a copy of grpo_env, pip install {pinned}'.[{extra}]'"
+
+
 def no_such_file(path: Path, kind: str = "file") -> UsageError:
     """The error for a file that is not there, with the one of the most similar name beside it."""
     folder = path.parent

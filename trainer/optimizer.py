@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from grpo_env.errors import UsageError
+from grpo_env.errors import UsageError, install
 
 from .config.algorithm import BETA1, MIN_LR_RATIO, OptimizerConfig
 from .engine.policy import Policy
@@ -29,7 +29,7 @@ def make_optimizer(policy: Policy, config: OptimizerConfig) -> torch.optim.Optim
     try:
         from bitsandbytes.optim import AdamW8bit, PagedAdamW8bit
     except ImportError as error:
-        raise UsageError(f"optimizer.name={config.name} needs bitsandbytes: pip install 'grpo_env[8bit]'") from error
+        raise UsageError(f"optimizer.name={config.name} needs bitsandbytes: {install('8bit')}") from error
     if config.name == "paged_adamw_8bit" and policy.device.type != "cuda":
         raise UsageError(
             f"optimizer.name=paged_adamw_8bit needs CUDA, and the model is on {policy.device.type}; use adamw_8bit"

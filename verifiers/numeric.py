@@ -60,7 +60,7 @@ class Numeric(Verifier):
 
     A unit may be left out and must not contradict the gold answer's. With ``units: convert`` it may be any of the same
     dimension, which pint converts exactly (0.12 m is 12 cm, 25 °C is 298.15 K). Units that pint does not know are
-    compared as words. It needs ``pip install 'grpo_env[units]'``.
+    compared as words. It needs ``pip install -c constraints.txt '.[units]'``.
 
     Source: the tolerances of SciBench and TheoremQA, there on the first number of the text.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from grpo_env.errors import UsageError
+from grpo_env.errors import UsageError, install
 
 
 def optional_package(module: str, extra: str, needed_by: str) -> Any:
@@ -14,4 +14,4 @@ def optional_package(module: str, extra: str, needed_by: str) -> Any:
         return import_module(module)
     except ImportError as error:
         package = module.partition(".")[0]
-        raise UsageError(f"{needed_by} needs {package}: pip install 'grpo_env[{extra}]'") from error
+        raise UsageError(f"{needed_by} needs {package}: {install(extra)}") from error

@@ -32,7 +32,7 @@ class TextSimilarity(Verifier):
     ``rouge1``, ``rouge2`` and ``rougeL`` the F-measures of rouge-score with stemming, for letters a to z and digits
     only; ``edit`` is 1 minus the edit distance, divided by the length of the longer text. Of several gold answers the
     most similar counts. More than 20,000 characters, or too many words for ROUGE-L, are ``over_limit``. It is a weak
-    reward: a wrong number costs as much as a synonym. Needs ``pip install 'grpo_env[text]'``.
+    reward: a wrong number costs as much as a synonym. Needs ``pip install -c constraints.txt '.[text]'``.
 
     Source: Papineni et al. 2002 (BLEU), Lin 2004 (ROUGE), Popović 2015 (chrF), Post 2018 (sacrebleu).
     """

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 import typer
 from rich.console import Console
 
-from grpo_env.errors import UsageError, nearest
+from grpo_env.errors import UsageError, install, nearest
 from grpo_env.rows.writer import check_free
 from grpo_env.terminal import escape_controls
 
@@ -144,7 +144,7 @@ def split_overrides(overrides: list[str] | None) -> tuple[dict[str, Any], dict[s
 def require_extra(extra: str) -> None:
     """Raises ``UsageError`` unless the packages of an extra, which is called as its command, are installed."""
     if any(find_spec(name) is None for name in EXTRAS[extra]):
-        raise UsageError(f"grpo_env {extra} needs packages that are not installed: pip install 'grpo_env[{extra}]'")
+        raise UsageError(f"grpo_env {extra} needs packages that are not installed: {install(extra)}")
 
 
 def write_new(file: Path, text: str, *, overwrite: bool | None = None) -> None:

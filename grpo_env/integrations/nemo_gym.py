@@ -2,7 +2,7 @@
 
 Gym's agents (``responses_api_agents/simple_agent``) post ``/seed_session``, then ``/verify`` with the row and the
 response; ``gym eval run`` also posts ``/aggregate_metrics`` (``nemo_gym/base_resources_server.py``). Needs ``fastapi``
-and ``uvicorn``: ``pip install 'grpo_env[serve]'``.
+and ``uvicorn``: ``pip install -c constraints.txt '.[serve]'``.
 """
 
 from __future__ import annotations

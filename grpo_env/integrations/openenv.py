@@ -25,7 +25,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeVar
 
-from grpo_env.errors import UsageError
+from grpo_env.errors import UsageError, install
 
 T = TypeVar("T")
 
@@ -56,7 +56,7 @@ class OpenEnv:
         try:
             from openenv.core import GenericEnvClient
         except ImportError as error:
-            raise UsageError(f"OpenEnv is not installed ({error}): pip install 'grpo_env[openenv]'") from error
+            raise UsageError(f"OpenEnv is not installed ({error}): {install('openenv')}") from error
         if not self.url:
             raise UsageError(f"{type(self).__name__}.url: set the address of the server")
         missing = [name for name in self.columns if name not in row]

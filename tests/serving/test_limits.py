@@ -277,4 +277,6 @@ def test_wrong_options_are_errors(server, tmp_path, monkeypatch):
     monkeypatch.setenv("GRPO_ENV_TOKEN", "")
     assert "GRPO_ENV_TOKEN: a token must be ASCII" in refused("arithmetic")
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    assert refused("arithmetic").endswith("needs packages that are not installed: pip install 'grpo_env[serve]'")
+    assert refused("arithmetic").endswith(
+        "needs packages that are not installed: in a copy of grpo_env, pip install -c constraints.txt '.[serve]'"
+    )

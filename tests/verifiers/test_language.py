@@ -179,5 +179,5 @@ def test_an_unknown_language_is_an_error() -> None:
 def test_without_the_package_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     module._identifier.cache_clear()
     monkeypatch.setitem(sys.modules, "py3langid.langid", None)
-    with pytest.raises(UsageError, match=r"pip install 'grpo_env\[language\]'"):
+    with pytest.raises(UsageError, match=r"pip install -c constraints.txt '\.\[language\]'"):
         LanguageConsistency()

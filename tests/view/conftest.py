@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-duckdb = pytest.importorskip("duckdb", reason="pip install 'grpo_env[view]'")
+duckdb = pytest.importorskip("duckdb", reason="pip install -c constraints.txt '.[view]'")
 
 from starlette.testclient import TestClient  # noqa: E402
 

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-pytest.importorskip("duckdb", reason="pip install 'grpo_env[view]'")
+pytest.importorskip("duckdb", reason="pip install -c constraints.txt '.[view]'")
 
 from starlette.testclient import TestClient
 

@@ -514,7 +514,7 @@ def test_the_command_says_which_extra_is_missing(monkeypatch, rows, write):
     monkeypatch.setattr("grpo_env.cli.options.find_spec", lambda name: None)
     result = CliRunner().invoke(command, ["view", str(write(rows))])
     assert isinstance(result.exception, UsageError)
-    assert "pip install 'grpo_env[view]'" in str(result.exception)
+    assert "pip install -c constraints.txt '.[view]'" in str(result.exception)
 
 
 def test_a_port_in_use_is_one_line(rows, write):

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from grpo_env.errors import UsageError
+from grpo_env.errors import UsageError, install
 
 from ..config import TrainConfig
 from .policy import Policy
@@ -55,7 +55,7 @@ def _lora(config: TrainConfig) -> Any:
     try:
         from peft import LoraConfig
     except ImportError as error:
-        raise UsageError("lora.rank needs peft: pip install 'grpo_env[lora]'") from error
+        raise UsageError(f"lora.rank needs peft: {install('lora')}") from error
     return LoraConfig(
         r=config.lora.rank, lora_alpha=config.lora.alpha, target_modules="all-linear", task_type="CAUSAL_LM"
     )

@@ -28,7 +28,7 @@ from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.utils import logging as transformers_logging
 
 from grpo_env.core import Example, Format
-from grpo_env.errors import UsageError
+from grpo_env.errors import UsageError, install
 from grpo_env.taskfile import prompt as prompts
 
 from .bundled import MODELS
@@ -289,7 +289,7 @@ def load_model(
     source = _model_source(str(name))
     adapter = is_adapter(source)
     if adapter and find_spec("peft") is None:
-        raise UsageError(f"model {str(name)!r} is an adapter, which needs peft: pip install 'grpo_env[lora]'")
+        raise UsageError(f"model {str(name)!r} is an adapter, which needs peft: {install('lora')}")
     try:
         model = AutoModelForCausalLM.from_pretrained(source, trust_remote_code=False, **options)
         has_tokenizer = not adapter or (source / "tokenizer_config.json").is_file()
@@ -306,7 +306,7 @@ def load_model(
 def _quantized(kind: str) -> dict[str, Any]:
     """What transformers needs to keep linear layers in 4 bits. Raises ``UsageError`` without bitsandbytes."""
     if find_spec("bitsandbytes") is None:
-        raise UsageError(f"lora.quantize={kind} needs bitsandbytes: pip install 'grpo_env[8bit]'")
+        raise UsageError(f"lora.quantize={kind} needs bitsandbytes: {install('8bit')}")
     how = {"bnb_4bit_quant_type": kind, "bnb_4bit_use_double_quant": True}
     config = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype=torch.bfloat16, **how)
     return {"quantization_config": config}

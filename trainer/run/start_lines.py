@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
+from grpo_env.errors import install
 from grpo_env.taskfile.kinds_of_golds import gold_warning
 
 from ..config import FIELDS, TrainConfig, flatten
@@ -52,7 +53,7 @@ def _why_own(run: Run) -> str:
         return ""
     if device == "cuda" and find_spec("vllm") is not None:
         return ": sampling.engine=own"
-    return f": the device is {device}" if device != "cuda" else ": vLLM is not installed (pip install 'grpo_env[vllm]')"
+    return f": the device is {device}" if device != "cuda" else f": vLLM is not installed ({install('vllm')})"
 
 
 def settings_text(config: TrainConfig) -> str:

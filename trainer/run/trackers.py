@@ -12,7 +12,7 @@ from typing import Any
 
 from accelerate.tracking import LOGGER_TYPE_TO_CLASS
 
-from grpo_env.errors import RunError, UsageError
+from grpo_env.errors import RunError, UsageError, install
 
 from ..shared_types import ScoredRollout
 from .folder import RunFiles
@@ -24,7 +24,7 @@ TABLES = ("wandb", "trackio")
 def check_tracker(name: str | None) -> None:
     """Raises ``UsageError`` if the tracker's package is not installed."""
     if name is not None and find_spec(name) is None:
-        raise UsageError(f"tracker={name} needs a package that is not installed: pip install 'grpo_env[{name}]'")
+        raise UsageError(f"tracker={name} needs a package that is not installed: {install(name)}")
 
 
 def start_tracker(name: str | None, run: RunFiles, settings: Mapping[str, Any], start: int) -> Any | None:

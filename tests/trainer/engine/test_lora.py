@@ -172,7 +172,9 @@ def test_bf16_rounds_the_base_weights_once(model_folder: Path, tied: bool) -> No
 def test_missing_peft_is_reported(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "peft", None)
     monkeypatch.setattr("importlib.metadata.distribution", lambda name: pytest.fail(f"{name} is looked up"))
-    with pytest.raises(UsageError, match=r"needs peft: pip install 'grpo_env\[lora\]'"):
+    with pytest.raises(
+        UsageError, match=r"needs peft: in a copy of grpo_env, pip install -c constraints.txt '\.\[lora\]'"
+    ):
         prepare_adapter(policy, TrainConfig(lora={"rank": 2}))
 
 

@@ -53,10 +53,10 @@ def test_eight_bits_for_a_moment_and_the_step_of_adamw(policy: Policy, model_fol
 
 def test_missing_bitsandbytes_is_reported(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "bitsandbytes.optim", None)
-    with pytest.raises(UsageError, match="adamw_8bit needs bitsandbytes: pip install"):
+    with pytest.raises(UsageError, match="adamw_8bit needs bitsandbytes: in a copy of grpo_env, pip install"):
         make_optimizer(policy, CONFIG.optimizer)
     paged = TrainConfig(optimizer={"name": "paged_adamw_8bit"})
-    with pytest.raises(UsageError, match="paged_adamw_8bit needs bitsandbytes: pip install"):
+    with pytest.raises(UsageError, match="paged_adamw_8bit needs bitsandbytes: in a copy of grpo_env, pip install"):
         make_optimizer(policy, paged.optimizer)
 
 

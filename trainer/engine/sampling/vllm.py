@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from grpo_env.errors import DivergedError, RunError, UsageError
+from grpo_env.errors import DivergedError, RunError, UsageError, install
 
 from ..policy import Policy
 from .probe import check_logprobs
@@ -46,7 +46,7 @@ class VllmEngine(RolloutEngine):
     def __init__(self, gpu_memory_fraction: float) -> None:
         """Raises ``UsageError`` if vLLM is not installed."""
         if find_spec("vllm") is None:
-            raise UsageError("sampling.engine=vllm needs vLLM: pip install 'grpo_env[vllm]', or give sampling.url")
+            raise UsageError(f"sampling.engine=vllm needs vLLM: {install('vllm')}, or give sampling.url")
         self._memory = gpu_memory_fraction
         self._llm: Any = None
         self._adapter: Any = None  # vLLM's request for the current adapter, which is in ``_folder``
