@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from grpo_env.errors import UsageError
+from grpo_env.plural import counted
 from grpo_env.registry import load_named
 from grpo_env.rows.reader import SUFFIXES, numbered, read_records
 
@@ -90,7 +91,9 @@ def load_rows(
     kept = list(islice(accepted(), min(bounds, default=None)))
     if not kept:
         if not read:
-            raise UsageError(f"{source}: dataset: the {split} split is empty; give more rows, or another dataset.split")
+            at = spec.generator or (spec.path or "").replace("{split}", str(spec.split[split]))
+            why = "dataset.limit takes none" if 0 in bounds else "there are no rows; give some"
+            raise UsageError(f"{source}: dataset {at!r}: the {split} split is empty, as {why}")
         if dropped == read:
             raise UsageError(f"{source}: dataset.filter leaves out all {read:,} rows of the {split} split")
         raise UsageError(f"{source}: no row of the {split} split has a usable gold answer")
@@ -151,8 +154,23 @@ def _read(spec: DatasetSpec, split: Split, folder: Path, source: str) -> Iterato
             "or give fractions: dataset.split={train: 0.9, eval: 0.1}"
         )
     if isinstance(wanted, float):
-        return ((place, row) for place, row in rows if _split_by_hash(row, spec) == split)
+        return _by_hash(rows, spec, split, where)
     return iter(rows)
+
+
+def _by_hash(rows: Iterable[PlacedRow], spec: DatasetSpec, split: Split, where: str) -> Iterator[PlacedRow]:
+    """The rows of a split by fractions. Raises ``UsageError`` at the end if there are rows, and it has none of them."""
+    read = found = 0
+    for place, row in rows:
+        read += 1
+        if _split_by_hash(row, spec) == split:
+            found += 1
+            yield place, row
+    if read and not found:
+        raise UsageError(
+            f"{where}: the {split} split is empty, as none of {counted(read, 'row')} has a hash in its "
+            f"{spec.split[split]:g}; give more rows, or another dataset.split"
+        )
 
 
 def _split_of(rows: Mapping[str, T], wanted: str | float, where: str) -> T:

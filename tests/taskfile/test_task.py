@@ -517,10 +517,24 @@ def test_an_id_that_is_null_is_the_number_of_the_row(folder):
 def test_empty_data_and_a_bad_line_are_named(folder):
     task = make_task(GOOD, "my/file.yaml", folder)
     (folder / "rows_a.jsonl").write_text("")
-    with pytest.raises(UsageError, match="the train split is empty"):
+    with pytest.raises(
+        UsageError, match="^my/file.yaml: dataset 'rows_a.jsonl': the train split is empty, as there are"
+    ):
         task.examples("train")
     (folder / "rows_a.jsonl").write_text('{"question": "q", "result": 5}\n{"question": \n')
     with pytest.raises(UsageError, match=r"rows_a.jsonl, line 2: not valid JSON"):
+        task.examples("train")
+
+
+def test_a_split_by_hash_without_rows_and_a_limit_of_none_are_told_from_empty_data(folder):
+    dataset = {**GOOD["dataset"], "path": "rows_a.jsonl", "split": {"train": 0.999, "eval": 1e-12}}
+    task = make_task({**GOOD, "dataset": dataset}, "my/file.yaml", folder)
+    assert len(task.examples("train")) == 3
+    why = "'rows_a.jsonl': the eval split is empty, as none of 3 rows has a hash in its 1e-12; give more rows, or"
+    with pytest.raises(UsageError, match=why):
+        task.examples("eval")
+    task = make_task({**GOOD, "dataset": {**dataset, "limit": {"train": 0}}}, "my/file.yaml", folder)
+    with pytest.raises(UsageError, match="the train split is empty, as dataset.limit takes none"):
         task.examples("train")
 
 
