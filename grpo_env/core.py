@@ -12,6 +12,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
+from pathlib import Path
+from traceback import walk_tb
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 from grpo_env.html_table import html_table
@@ -561,4 +563,15 @@ def _run(score: Callable[[], Sequence[Score]], count: int) -> list[Score]:
 def _failed(error: Exception) -> Score:
     if isinstance(error, SpentError):
         return Score(0.0, "timeout", explanation=str(error))
-    return Score(None, "error", explanation=f"{type(error).__name__}: {error}")
+    return Score(None, "error", explanation=f"{type(error).__name__}: {error}{_raised_at(error)}")
+
+
+def _raised_at(error: Exception) -> str:
+    """The last line, of the file that the package called or of those beside it, that led to an exception."""
+    frames = [
+        (Path(frame.f_code.co_filename), line)
+        for frame, line in walk_tb(error.__traceback__)
+        if not frame.f_globals.get("__name__", "").startswith("grpo_env.")
+    ]
+    own = [f" ({file.name}:{line})" for file, line in frames if file.parent == frames[0][0].parent]
+    return own[-1] if own else ""

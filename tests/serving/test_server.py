@@ -109,7 +109,10 @@ def test_only_items_that_kill_their_process_are_unscored(server):
     why = [(score["status"], score["explanation"]) for score in reply.json["scores"]]
     assert why[1] == ("error", "the worker process died (exit code 3)")
     assert why[3] == ("error", "the worker process died (SIGSEGV)")
-    assert why[5] == ("error", "serving_obeys: ValueError: the value of a score is a finite number, not nan")
+    assert why[5] == (
+        "error",
+        "serving_obeys: ValueError: the value of a score is a finite number, not nan (serving_own.py:26)",
+    )
 
 
 def test_the_rest_of_a_group_is_scored_as_a_group_again(server):

@@ -299,3 +299,35 @@ def test_every_command_takes_it(tmp_path):
     settings = ["steps=1", "prompts_per_step=2", "group_size=2", "eval.every=0", "engine.device=cpu"]
     assert "format" in grpo_env("train", "plain.yaml", "--run", "run", *settings, "sampling.max_new_tokens=8")
     assert f"{tmp_path}/rewards.py:format_reward" in (tmp_path / "run/task.yaml").read_text()
+
+
+RAISES = """
+import json
+import {helper}
+
+
+def itself(completion):
+    raise RuntimeError("no room")
+
+
+def of_a_library(completion):
+    return json.loads("{{")
+
+
+def of_a_file_beside(completion):
+    return {helper}.fail()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "place"), [("itself", "{}:7"), ("of_a_library", "{}:11"), ("of_a_file_beside", "{}:3")]
+)
+def test_an_exception_is_told_with_the_last_line_of_the_users_files(folder, name, place):
+    helper = f"helper_{next(_names)}"
+    (folder / f"{helper}.py").write_text("def fail():\n    left = 0\n    return 1 / left\n")
+    sys.path.append(str(folder))
+    task, module = make(folder, RAISES.format(helper=helper), name)
+    ((score,),) = score_groups(task.verifier, [Group(CHAT, SAMPLED[:1])])
+    file = f"{helper}.py" if name == "of_a_file_beside" else Path(module.__file__).name
+    assert score.status == "error"
+    assert score.explanation.endswith(f" ({place.format(file)})")
