@@ -117,7 +117,7 @@ def audit_foreign(
         for column in _columns(task, examples):
             for guessed in _guesses(task, column, examples):
                 if isinstance(guessed, str):
-                    why = why or f" (a gold answer is unscored: {guessed})"
+                    why = why or f"a gold answer is unscored: {guessed}; "
                 elif found is None or guessed.rank > found.rank:
                     found = guessed
             if found is not None and found.gap > 0:
@@ -125,8 +125,8 @@ def audit_foreign(
     report = _attack(found, examples).run(families, budget=budget, progress=progress) if found else None
     if found is None or report is None or (found.gold <= 0 and not report.exploits):
         raise UsageError(
-            f"{foreign.source}: no column of {foreign.data} holds answers that it pays in a usual format "
-            f"({', '.join(LAYOUTS)}){why}; name the column answer, or write a task file, in which the format is yours"
+            f"{foreign.source}: {why}no column of {foreign.data} holds answers that it pays in a usual format "
+            f"({', '.join(LAYOUTS)}); name the column answer, or write a task file, in which the format is yours"
         )
     return report
 

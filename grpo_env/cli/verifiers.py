@@ -81,6 +81,8 @@ def check_verifiers(file: Annotated[Path, typer.Argument(help="Python file with 
     from grpo_env.registry import find, load_file
 
     names = load_file(file)
+    if not any(find(name).cases for name in names):
+        raise UsageError(f"{file}: there are no cases; add them to the class, as grpo_env verifiers new NAME does")
     failures = [line for name in names for line in failed_cases(name)]
     for line in failures:
         say(line, "red")

@@ -366,6 +366,17 @@ def test_a_new_verifier_can_be_checked_shown_and_used(tmp_path):
     assert (broken.returncode, "a wrong claim" in broken.stderr) == (1, True)
 
 
+def test_a_verifier_without_cases_is_not_checked(tmp_path):
+    path = tmp_path / "bare_words.py"
+    path.write_text(
+        "from grpo_env import Score, Verifier, verifier\n\n\n@verifier('bare_words')\nclass Bare(Verifier):\n"
+        "    def __call__(self, example, completion):\n        return Score(1.0)\n"
+    )
+    done = process("verifiers", "check", path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"grpo_env: {path}: there are no cases; ")
+
+
 def test_a_new_step_verifier_scores_lines(tmp_path):
     assert grpo_env("verifiers", "new", "--steps", "short_lines", cwd=tmp_path).returncode == 0
     path = tmp_path / "short_lines.py"
