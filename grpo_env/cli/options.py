@@ -52,7 +52,11 @@ TaskKeys = Annotated[
 ]
 Model = Annotated[
     str | None,
-    typer.Option("--model", "-m", help="Hub id or folder of a model. Default: the task's or the bundled one."),
+    typer.Option("--model", "-m", help="Hub id or folder of a model. Default: the task's train.model; most have none."),
+]
+TrainedModel = Annotated[
+    str | None,
+    typer.Option("--model", "-m", help="Hub id or folder of a model. Default: the task's, else the bundled one."),
 ]
 BaseUrl = Annotated[
     str | None,

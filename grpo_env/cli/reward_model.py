@@ -15,6 +15,7 @@ from .options import (
     Separator,
     TaskKeys,
     TaskName,
+    TrainedModel,
     VerifierFiles,
     console,
     ending_by_sigterm,
@@ -38,7 +39,7 @@ def train(
     file: Annotated[Path, typer.Argument(help="Score file, of `score` or `label-steps`, or the folder of a run.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="New folder for the model.")],
     overrides: TaskKeys = None,
-    model: Model = None,
+    model: TrainedModel = None,
     process: Annotated[
         bool, typer.Option("--process", help="A process reward model, on labels of steps; else of whole completions.")
     ] = False,

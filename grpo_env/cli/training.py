@@ -20,6 +20,7 @@ from .options import (
     Overwrite,
     TaskName,
     Timeout,
+    TrainedModel,
     VerifierFiles,
     console,
     ending_by_sigterm,
@@ -44,7 +45,7 @@ def _list_settings(show: bool) -> None:
 def train(
     task: Annotated[str, typer.Argument(help="Name or file of a task or a mixture of tasks.")] = DEFAULT_TASK,
     overrides: Overrides = None,
-    model: Model = None,
+    model: TrainedModel = None,
     config: Annotated[Path | None, typer.Option("--config", help="YAML file of training settings.")] = None,
     run_dir: Annotated[Path | None, typer.Option("--run", help="Run folder. Default: runs/TASK-DATE-N.")] = None,
     resume: Annotated[
