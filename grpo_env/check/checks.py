@@ -17,7 +17,7 @@ from grpo_env.taskfile.doubtful_golds import SET_COMMA, doubtful, perhaps_commas
 from grpo_env.taskfile.schema import CaseSpec, Split
 from grpo_env.taskfile.task import Task
 
-from .data import columns, ids, lengths, overlap, repeated
+from .data import columns, ids, lengths, overlap, repeated, uneven
 from .environment import PLAYED, check_environment, metric_judges_turns
 from .findings import Finding, by_cause, error, short, warning
 from .gold_completion import gold_answer, option, prompt_text, scored
@@ -110,6 +110,8 @@ def check(task: Task, model: str | None = None, limit: int | None = None) -> Che
             raise
         result.not_run["data"] = str(problem)
         split_rows = {}
+    if limit is None and not task.spec.dataset.limit:
+        result.findings += uneven(task, split_rows)
     examples = {split: list(_examples(task, split, rows, result)) for split, rows in split_rows.items()}
     if task.spec.dataset.filter is not None and split_rows:
         lines = [f"{split}: {rows.filter_line or 'keeps all rows'}" for split, rows in split_rows.items()]

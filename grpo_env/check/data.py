@@ -42,6 +42,18 @@ def columns(task: Task, rows: Mapping[Split, SplitRows], said: Collection[str]) 
     return f"{', '.join(listed)}{more} (* used)", findings
 
 
+def uneven(task: Task, rows: Mapping[Split, SplitRows]) -> Iterator[Finding]:
+    """Splits by fractions, of data that were read to their ends, with less than half of the rows that they ask for."""
+    fractions = {split: value for split, value in task.spec.dataset.split.items() if isinstance(value, float)}
+    total = sum(split_rows.read for split_rows in rows.values())
+    for split, split_rows in rows.items() if fractions else ():
+        fraction = fractions[split]
+        if split_rows.read < total * fraction / sum(fractions.values()) / 2:
+            what = f"{split_rows.read:,} of {total:,} rows, though dataset.split asks for {fraction:g}"
+            fix = "the hashes of few rows fall unevenly: give more rows, other fractions, or each split a file"
+            yield warning("splits", split, what, fix)
+
+
 def named(names: Iterable[str], spec: Any) -> list[str]:
     """The columns that the texts in a part of the task file name."""
     text = "\n".join(_texts(spec))

@@ -52,7 +52,9 @@ TaskKeys = Annotated[
 ]
 Model = Annotated[
     str | None,
-    typer.Option("--model", "-m", help="Hub id or folder of a model. Default: the task's train.model; most have none."),
+    typer.Option(
+        "--model", "-m", help="Hub id or folder of a model. Default: the task's train.model, if it names one."
+    ),
 ]
 TrainedModel = Annotated[
     str | None,

@@ -255,6 +255,25 @@ def test_a_prompt_in_both_splits_is_an_error_and_a_similar_one_a_warning(tmp_pat
     assert "1 of 3 held-out prompts in train, 1 nearly" in result.facts["overlap"]
 
 
+@pytest.mark.parametrize(
+    ("trained", "held_out", "warned"), [(11, 1, True), (9, 3, False), (10, 2, False), (2, 9, True)]
+)
+def test_a_split_by_hash_with_less_than_half_of_its_rows_is_a_warning(tmp_path, trained, held_out, warned):
+    dataset = {**TASK["dataset"], "path": "own.jsonl", "split": {"train": 0.7, "eval": 0.3}}
+    rows = [row(n) for n in range(2, 60)]
+    (tmp_path / "own.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = {split: make_task(tmp_path, dataset=dataset).rows(split).rows for split in ("train", "eval")}
+    chosen = [*found["train"][:trained], *found["eval"][:held_out]]
+    (tmp_path / "own.jsonl").write_text("".join(json.dumps(row) + "\n" for row in chosen))
+    task = make_task(tmp_path, dataset=dataset)
+    said = [str(finding).partition(";")[0] for finding in check(task).findings if finding.check == "splits"]
+    few, asked = min(("eval", held_out, 0.3), ("train", trained, 0.7), key=lambda split: split[1] / split[2])[::2]
+    count = min(trained, held_out)
+    line = f"warning: splits: {few}: {count} of {len(chosen)} rows, though dataset.split asks for {asked}"
+    assert said == ([line] if warned else [])
+    assert not [finding for finding in check(task, limit=1).findings if finding.check == "splits"]
+
+
 def test_prompts_in_both_splits_are_one_problem_of_several_rows_unless_gold_answers_differ(tmp_path):
     other = {**row(4), "result": "5000"}
     result = check(make_task(tmp_path, train=[row(n) for n in range(2, 8)], held_out=[row(2), row(3), other, row(20)]))
