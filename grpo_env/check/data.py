@@ -19,16 +19,20 @@ from .gold_completion import prompt_text
 from .overlap import NEAR, overlaps, words
 
 MAX_COLUMNS = 20
+_CONDITION = re.compile(r"\{[{%][^%}]*?\b(?:el)?if\b((?:(?!\belse\b)[^%}])*)")
 
 
 def columns(task: Task, rows: Mapping[Split, SplitRows], said: Collection[str]) -> tuple[str, list[Finding]]:
     """List the columns, those that the task uses marked ``*``; an empty one of prompt or answer is a finding.
 
-    Of the rows whose places are in ``said`` there is a finding already.
+    One that a condition of a template tests (``{% if hint %}``) may be empty. Of the rows whose places are in ``said``
+    there is a finding already.
     """
     names = list(dict.fromkeys(name for split_rows in rows.values() for name in split_rows.rows[0]))
     used = named(names, task.spec.model_dump(include={"dataset", "prompt", "verifiers"}))
-    needed = named(names, task.spec.model_dump(include={"dataset": {"id", "answer"}, "prompt": True}))
+    written = task.spec.model_dump(include={"dataset": {"id", "answer"}, "prompt": True})
+    tested = named(names, _CONDITION.findall("\n".join(_texts(written))))
+    needed = [name for name in named(names, written) if name not in tested]
     findings = [
         warning("columns", place, f"column {name!r} is empty", "fill it, or remove the row")
         for split_rows in rows.values()

@@ -53,7 +53,12 @@ def train(
     ] = None,
     verifiers: VerifierFiles = None,
     plan: Annotated[bool, typer.Option("--plan", help="Train nothing: print what the run takes on a GPU.")] = False,
-    gpu: Annotated[float, typer.Option("--gpu", min=1, help="With --plan: memory of the GPU in GB.")] = 24,
+    gpu: Annotated[
+        float | None,
+        typer.Option(
+            "--gpu", min=1, help="With --plan: GB of the GPU (24); if given, the exit code is 1 if the run needs more."
+        ),
+    ] = None,
     list_settings: Annotated[
         bool, typer.Option("--settings", callback=_list_settings, is_eager=True, help="List the settings.")
     ] = False,

@@ -137,6 +137,25 @@ def test_process_supervision_needs_a_part_that_may_score_steps(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("user", "found"),
+    [
+        ("{{ question }}{% if hint %} ({{ hint }}){% endif %}", []),
+        (
+            "{{ question }}{%- if note is not none and row['unit'] %} {{ unit }}{% elif hint %} {{ hint }}{% endif %}",
+            [],
+        ),
+        ("{{ question ~ ' ' ~ unit if unit | trim else question ~ hint }}", ["hint"]),
+        ("If there is a hint: {{ hint }} {{ question }}", ["hint"]),
+    ],
+)
+def test_an_empty_column_that_a_condition_tests_is_no_finding(tmp_path, user, found):
+    columns = {"hint": "", "unit": " ", "note": None}
+    task = make_task(tmp_path, train=[{**row(n), **columns} for n in range(2, 8)], held_out=[{**row(9), **columns}])
+    result = check(load_task(task.source, {"prompt.user": user}))
+    assert sorted({finding.what for finding in result.findings}) == [f"column {name!r} is empty" for name in found]
+
+
+@pytest.mark.parametrize(
     ("header", "answer", "found"),
     [
         ("question,result,", "{{ result }}", []),  # as spreadsheets write it

@@ -518,7 +518,7 @@ def test_empty_data_and_a_bad_line_are_named(folder):
     task = make_task(GOOD, "my/file.yaml", folder)
     (folder / "rows_a.jsonl").write_text("")
     with pytest.raises(
-        UsageError, match="^my/file.yaml: dataset 'rows_a.jsonl': the train split is empty, as there are"
+        UsageError, match=r"^my/file.yaml: dataset 'rows_a.jsonl': the train split is empty, as there are"
     ):
         task.examples("train")
     (folder / "rows_a.jsonl").write_text('{"question": "q", "result": 5}\n{"question": \n')
@@ -534,7 +534,7 @@ def test_a_split_by_hash_without_rows_and_a_limit_of_none_are_told_from_empty_da
     with pytest.raises(UsageError, match=why):
         task.examples("eval")
     task = make_task({**GOOD, "dataset": {**dataset, "limit": {"train": 0}}}, "my/file.yaml", folder)
-    with pytest.raises(UsageError, match="the train split is empty, as dataset.limit takes none"):
+    with pytest.raises(UsageError, match=r"the train split is empty, as dataset\.limit takes none"):
         task.examples("train")
 
 

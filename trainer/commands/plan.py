@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from grpo_env.errors import RunError
 from grpo_env.taskfile.mixture import Mixture
 
 from ..config import TrainConfig
 from ..engine.memory import MemoryPlan, plan_memory
 
+GPU = 24  # GB
 PROMPT_TOKENS = 512  # where sampling.max_prompt_tokens does not say
 
 # What is tried, in this order, where a run does not fit.
@@ -21,8 +23,12 @@ SAVERS: tuple[dict[str, Any], ...] = (
 )
 
 
-def plan_lines(mixture: Mixture, gpu: float, settings: Mapping[str, Any]) -> Iterator[str]:
-    """The plan of a run on a GPU of ``gpu`` GB, as lines. Raises ``UsageError``."""
+def plan_lines(mixture: Mixture, given: float | None, settings: Mapping[str, Any]) -> Iterator[str]:
+    """The plan of a run on a GPU of so many GB, by default 24, as lines.
+
+    Raises ``UsageError``, and ``RunError`` after the last line if the run does not fit on a GPU that is given.
+    """
+    gpu = given or GPU
     config = TrainConfig.from_mapping(settings, defaults=mixture.defaults)
     prompt = config.sampling.max_prompt_tokens or PROMPT_TOKENS
     plan = plan_memory(config, gpu * 1e9, prompt)
@@ -42,6 +48,8 @@ def plan_lines(mixture: Mixture, gpu: float, settings: Mapping[str, Any]) -> Ite
         return
     yield f"too large  {sampled}"
     yield next(_savings(settings, mixture, gpu, prompt), "None of the settings that save memory is enough.")
+    if given is not None:
+        raise RunError(f"the run does not fit on a GPU of {gpu:g} GB")
 
 
 def _savings(settings: Mapping[str, Any], mixture: Mixture, gpu: float, prompt: int) -> Iterator[str]:

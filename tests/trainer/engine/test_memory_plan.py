@@ -10,7 +10,7 @@ import pytest
 import torch
 from transformers import AutoConfig, Qwen2Config
 
-from grpo_env.errors import UsageError
+from grpo_env.errors import RunError, UsageError
 from grpo_env.taskfile.mixture import load_mixture
 from grpo_env.trainer.commands.plan import plan_lines
 from grpo_env.trainer.config import OptimizerConfig, TrainConfig
@@ -154,3 +154,15 @@ def test_a_plan_says_how_many_steps_epochs_are(tmp_path: Path) -> None:
     settings = {"model": shape_folder("0.5B", tmp_path), "epochs": 2, "prompts_per_step": 16}
     mixture = load_mixture("arithmetic", {"dataset.limit": {"train": 100, "eval": 1}})
     assert "epochs     2 of 100 examples, 16 a step: 13 steps" in plan_lines(mixture, 24, settings)
+
+
+def test_a_plan_that_does_not_fit_fails_after_its_lines_if_the_gpu_is_given(tmp_path: Path) -> None:
+    mixture, settings = load_mixture("arithmetic"), {"model": shape_folder("7B", tmp_path)}
+    assert "24 GB" in next(plan_lines(mixture, None, settings))
+    unasked, asked = list(plan_lines(mixture, None, settings)), []
+    planned = plan_lines(mixture, 24, settings)
+    with pytest.raises(RunError, match=r"^the run does not fit on a GPU of 24 GB$"):
+        asked.extend(planned)
+    assert asked == unasked
+    assert [line[:9] for line in asked[-2:]] == ["too large", "would fit"]
+    assert list(plan_lines(mixture, 240, settings))[-1].startswith("fits ")
