@@ -82,7 +82,7 @@ def score_files(
     inputs = _open_inputs(task, files, options, console)
     for file in inputs:
         console.print(f"{file.name}: {file.file_format.name}", markup=False)
-    examples = task.examples(options.split) if any(file.file_format.joins for file in inputs) else []
+    examples = _examples(task, options.split, {file.file_format.joins for file in inputs})
     readers = tuple(file.reader(examples, options.text) for file in inputs)
     job = Job(task, tuple(file.name for file in inputs), readers, options.text, options.advantages)
     identity = _identity(task, inputs, options, examples) if all(file.seekable for file in inputs) else None
@@ -115,6 +115,17 @@ def _tells_if_it_waits(file: Path, console: Console) -> Iterator[None]:
         yield
     finally:
         timer.cancel()
+
+
+def _examples(task: Task, split: AnySplit, joins: set[By | None]) -> list[Example]:
+    """The examples that rows are joined with, if any are. Raises ``UsageError`` where their order is not the data's."""
+    is_divided = any(isinstance(part, float) for part in task.spec.dataset.split.values())
+    if "order" in joins and split == "all" and is_divided:
+        raise UsageError(
+            f"{task.source}: --join order: the splits are fractions, so all of them together are not in the order of "
+            "the data; with dataset.split={eval: 1.0} instead of --split all they are, or join by id or prompt"
+        )
+    return task.examples(split) if any(joins) else []
 
 
 def _open_inputs(task: Task, files: Sequence[Path], options: Options, console: Console) -> list[InputFile]:

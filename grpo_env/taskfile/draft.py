@@ -345,8 +345,8 @@ def _flow(value: Any) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A text in double quotes, as YAML writes it, unless it is a plain word."""
-    if re.fullmatch(r"[A-Za-z][\w./-]*", text):
+    """A text in double quotes, as YAML writes it, unless it is a plain word, which ``yes`` and ``null`` are not."""
+    if re.fullmatch(r"[A-Za-z][\w./-]*", text) and yaml.safe_load(text) == text:
         return text
     quoted: str = yaml.safe_dump(text, default_style='"', width=10**9, allow_unicode=True)
     return quoted.strip()

@@ -106,7 +106,7 @@ def hidden(folder):
         "dataset": {"path": "rows.jsonl", "split": {"train": "train", "eval": "train"}},
         "prompt": {"user": "{{ question }}"},
         "environment": {"use": "hidden.py:Hidden", "max_turns": 6, "tool_timeout": 60},
-        "verifiers": {"environment_reward": {}, "tool_calls": {"process": 1.0}},
+        "verifiers": {"environment_reward": {}, "tool_calls": {"weight": 0.0, "process": 1.0}},
         "metric": "environment_reward",
     }
     task = make_task(data, "hidden.yaml", folder)

@@ -216,6 +216,11 @@ def test_rows_are_joined_by_ids_of_both_sides_by_prompt_or_by_order(tmp_path):
         scored(bare, join="prompt")
     with pytest.raises(UsageError, match="has 5 rows, and the split 6 examples"):
         scored(own[1:], join="order")
+    write(tmp_path / "rows.jsonl", data)
+    divided = {**SUMS["dataset"], "path": "rows.jsonl", "split": {"train": 0.5, "eval": 0.5}, "id": "{{ uid }}"}
+    sums = make_task({**SUMS, "dataset": divided, "prompt": prompt}, "sums.yaml", tmp_path)
+    with pytest.raises(UsageError, match="not in the order of the data; with dataset"):
+        scored(own, join="order", split="all")
     with pytest.raises(UsageError, match="this row has no column 'prompt'"):
         scored([{"completion": "5"}], join="prompt")
 

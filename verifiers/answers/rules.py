@@ -45,7 +45,7 @@ _OTHER_QUANTITY = lazy_compile(
     rf"|\b(?:{DENIES}|{DOUBTS}|{LEAVES_OPEN}|{WRONG}|{CORRECTS}|{NEARLY}|(?<!the ){_SECOND}"
     rf"|{NOT}|{CHANGES}|but|no|none|twice|double|triple|than|approx\w*|{BETWEEN}|squared|cubed|plus|minus|times the"
     r"|factorial|choose|divided|negative|theta|pi|more|less|fewer|before|below|upper|lower|bound|up to"
-    r"|step|BCE?|AD|[ap]\.?m|per|way|old|short|added|subtracted|began|started|shared|dropped|differed|decrease"
+    r"|step|BCE?|AD|[ap]\.?m|per|way|the old|short|added|subtracted|began|started|shared|dropped|differed|decrease"
     r"|increase|dozen dozen)(?!\w)"
     rf"|n['\u2019]t\b|{WITHOUT_SPACES}",
     re.IGNORECASE,

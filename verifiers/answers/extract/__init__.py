@@ -148,6 +148,8 @@ def _last_accepted(
             continue
         accepted = [one for one in answer.answers if accepts(one)]
         if not accepted and answer.answers:
+            if source == "answer_tag":
+                return None
             continue
         is_only = len(accepted) == len(answer.answers)
         is_last = is_only or (source != "answer_tag" and accepted[-1] == answer.answers[-1])
