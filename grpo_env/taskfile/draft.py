@@ -132,8 +132,11 @@ def draft_task(file: Path, data: str | Path, question: str | None = None, answer
 def _read(data: str) -> _Table:
     """The rows of a file, of a folder of shards, or of a data set on the hub. Raises ``UsageError``."""
     if is_local(data, Path()) or "/" not in data or Path(data).suffix:
-        records = islice(read_records(Path(data)), MAX_ROWS)
-        rows = [record.row for record in records if record.row is not None]
+        rows = []
+        for record in islice(read_records(Path(data)), MAX_ROWS):
+            if record.row is None:
+                raise UsageError(f"{data}, {record.place}: {record.problem}")
+            rows.append(record.row)
     else:
         spec = DatasetSpec(path=data, split={"train": "train"})
         rows = [dict(row) for row in load_rows(spec, "train", Path(), "tasks new", MAX_ROWS).rows]

@@ -304,3 +304,19 @@ def test_the_head_of_a_draft_names_the_commands_in_the_order_in_which_they_are_u
         "tasks show", "check", "audit", "score", "train"
     ]  # fmt: skip
     assert "--completion COLUMN" in text
+
+
+def test_a_row_that_cannot_be_read_is_named(tmp_path):
+    (tmp_path / "table.csv").write_text("question,answer\nWhat is 1+1?,2,\n")
+    with pytest.raises(UsageError, match=r"table\.csv, line 2: expected 2 columns, found 3"):
+        draft_task(tmp_path / "own.yaml", tmp_path / "table.csv")
+
+
+@pytest.mark.parametrize("words", [("yes", "no"), ("off", "on"), ("null", "none")])
+def test_answers_that_yaml_would_read_as_something_else_are_quoted(tmp_path, words):
+    rows = [{"question": f"Question {n}?", "answer": words[n % 2]} for n in range(12)]
+    file = tmp_path / "own.yaml"
+    file.write_text(draft_task(file, write(tmp_path / "rows.jsonl", rows)).text)
+    task = load_task(file)
+    assert {example.answer for example in task.examples("all")} == set(words)
+    assert check(task).ok
