@@ -13,7 +13,6 @@ from .kinds.which_kind import KINDS, MATHEMATICS, Answer, Kind, is_of, kind_of, 
 from .math.algebra import DeadlineError, TimeLimit, UnreadableError, formula_problem
 from .math.compare import compare
 from .math.normal import normal
-from .math.notation import relations
 from .math.parse import as_set, exact_part, parse
 from .math.parsed import Formula, ParsedAnswer
 from .math.real_sets import INFINITIES
@@ -140,9 +139,7 @@ def _problem(answer: ParsedAnswer, timeout: float) -> str | None:
     for formula in answer.formulas():
         if formula.text in INFINITIES:
             continue
-        chain = relations(formula.text)
-        problems = [formula_problem(side, timeout) for side in (chain.sides if chain else [formula.text])]
-        if problem := next(filter(None, problems), None):
+        if problem := formula_problem(formula.text, timeout):
             return problem
     return None
 

@@ -37,10 +37,7 @@ from .notation import (
     as_coordinates,
     as_vector,
     in_radians,
-    in_same_order,
     may_be_same_name,
-    one_spelling,
-    relations,
     unpacked,
     with_same_argument,
 )
@@ -80,14 +77,14 @@ def _compare(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
         return _different_names(gold, answer, rules)
     if isinstance(one, Number) and isinstance(other, Number):
         return same_number(one, other, rules)
-    if gold.variable and answer.variable and squeezed(gold.variable) != squeezed(answer.variable):  # y', \frac{dy}{dx}
+    if gold.variable and answer.variable and squeezed(gold.variable) != squeezed(answer.variable):  # p=q, p
         gold, answer = (ParsedAnswer(side.right_side, side.content) for side in (gold, answer))
     return _other_kinds(gold, answer, rules)
 
 
 def _names(variable: str) -> set[str]:
     """The names of a value: two of ``p=q=0.4``."""
-    return {one_spelling(name) for name in squeezed(variable).split("=")}
+    return set(squeezed(variable).split("="))
 
 
 def _other_kinds(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
@@ -118,8 +115,6 @@ def _other_kinds(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verd
 
 def _different_names(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
     """``y=2x`` and ``x=y/2`` are the same equation; ``x=5`` and ``y=5`` are not."""
-    if turned := in_same_order(gold, answer):
-        return _compare(gold, turned, rules)
     if rules.notation == "flexible" and may_be_same_name(gold.variable or "", answer.variable or ""):
         return _compare(
             gold, replace(answer, variable=gold.variable, text=f"{gold.variable} = {answer.right_side}"), rules
@@ -263,22 +258,10 @@ def _by_algebra(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdi
         return Verdict(True, "the same text")
     if sorted(map(squeezed, gold.text.split("="))) == sorted(map(squeezed, answer.text.split("="))):  # MC = MR
         return Verdict(True, "the same text")
-    if (same_sides := _same_sides(gold.text, answer.text, rules)) is not None:
-        return Verdict(same_sides, "equal by algebra" if same_sides else "not equal by algebra")
+    if rules.notation == "strict" and _RELATION.findall(one.text) != _RELATION.findall(other.text):
+        return Verdict(False, "not equal by algebra")
     same = ALGEBRA.same(one.text, other.text, rules.time, rules.rel_tol, rules.decimals)
     return Verdict(same, "equal by algebra" if same else "not equal by algebra")
-
-
-def _same_sides(gold: str, answer: str, rules: Rules) -> bool | None:
-    r"""Whether two inequalities, ``a \le b`` and ``b \ge a``, have equal sides; ``None`` if algebra decides."""
-    one, other = relations(gold), relations(answer)
-    if one is None or other is None:
-        return None
-    if one.signs != other.signs or (rules.notation == "strict" and one.turned != other.turned):
-        return False
-    pairs = list(zip(one.sides, other.sides, strict=True))
-    same = all(ALGEBRA.same(*sides, rules.time, rules.rel_tol, rules.decimals) for sides in pairs)
-    return None if not same and one.signs in (("<",), ("\\le",)) else same
 
 
 def _formula(answer: ParsedAnswer, opposite: ParsedAnswer) -> Formula:

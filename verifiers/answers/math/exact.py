@@ -7,7 +7,6 @@ ambiguous or large are left to computer algebra.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -18,7 +17,7 @@ from grpo_env.lazy_regex import lazy_compile
 from ..quantities.number import Number
 from .grammar import FormulaReader, UndecidedError, sides, tokens
 from .parsed import Content, Formula
-from .polynomials import ONE, Quotient, Term, TooLargeError
+from .polynomials import Quotient, TooLargeError
 
 MAX_LENGTH = 200
 MAX_DIGITS = 60
@@ -64,20 +63,6 @@ def approximate(content: Content) -> Fraction | None:
         return content.value
     value = _read(content.text) if isinstance(content, Formula) else None
     return value.approximate() if isinstance(value, Quotient) and value.is_constant() else None
-
-
-def linear(text: str, name: str) -> tuple[Quotient, Quotient] | None:
-    """``a`` and ``b`` of a formula ``a + b name``; ``None`` if it is not linear, or cannot be read here."""
-    value = _read(text)
-    return value.linear(name) if isinstance(value, Quotient) else None
-
-
-def constant_terms(value: Quotient) -> Mapping[Term, Fraction] | None:
-    """The terms of a constant with a rational denominator; ``None`` for anything else."""
-    divisor = value.bottom.get(ONE) if value.bottom.keys() == {ONE} else None
-    if divisor is None or not value.is_constant():
-        return None
-    return {term: Fraction(number) / divisor for term, number in value.top.items()}
 
 
 def _same(one: _Value, other: _Value) -> bool:

@@ -27,7 +27,7 @@ _TOKEN = lazy_compile(
     r"(?P<number>\d+(?:\.\d+)?|\.\d+)"
     rf"|(?P<symbol>(?:[A-Za-z]|\\(?:{GREEK}|pi)(?![A-Za-z]))(?:\s*_\s*{_INDEX})?)"
     rf"|(?P<function>{_FUNCTION}(?:(?<=g)\s*_\s*{_INDEX})?)"
-    r"|(?P<sign>\\(?:frac|sqrt|binom|cdot|times|div|sum|prod|int|infty)(?![A-Za-z])|\*\*|!(?!=)|[-+*/^=(){}\[\]|,_])"
+    r"|(?P<sign>\\(?:frac|sqrt|binom|cdot|times|div|sum|prod|infty)(?![A-Za-z])|\*\*|!(?!=)|[-+*/^=(){}\[\]|,_])"
     r"|(?P<other>\S)"
 )
 _NAMES = {r"\cdot": "*", r"\times": "*", r"\div": "/", "**": "^"}
@@ -35,7 +35,7 @@ _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _SINGLE = r"(?:n|s(?: \^ (?:[ns]|\{ [ns] \}))?)"
 _ARGUMENTS = lazy_compile(rf"{_SINGLE}(?: , {_SINGLE})*")
 _SERIES = (r"\sum", r"\prod")
-_OPENING = frozenset(("(", "[", r"\frac", r"\sqrt", r"\binom", r"\int", *_SERIES))
+_OPENING = frozenset(("(", "[", r"\frac", r"\sqrt", r"\binom", *_SERIES))
 
 
 class UndecidedError(Exception):
@@ -144,10 +144,6 @@ class FormulaReader(ABC, Generic[Value]):
         r"""A ``sum`` or ``prod`` over an index, whose term is read by ``read_term``; without bounds, over all."""
         raise UndecidedError
 
-    def integral(self, variable: str, bounds: tuple[Value, Value], read_term: Callable[[], Value]) -> Value:
-        """A definite integral, whose integrand is read by ``read_term``."""
-        raise UndecidedError
-
     def function(self, name: str, index: Value | None, argument: Value) -> Value:
         r"""Of ``sin`` or another name, and the index of ``\log_2``."""
         raise UndecidedError
@@ -220,8 +216,6 @@ class FormulaReader(ABC, Generic[Value]):
             return self._function()
         if token.text in _SERIES:
             return self._series()
-        if token.text == r"\int":
-            return self._integral()
         is_call = token.kind == "symbol" and self._is_called(self._at + 1)
         base = self._call() if is_call else self._atom()
         if self._next().text == "!":
@@ -330,33 +324,6 @@ class FormulaReader(ABC, Generic[Value]):
             raise UndecidedError
         bounds = (lower, self._exponent()) if lower is not None else None
         return self._inner(lambda: self.series(name, index.text, bounds, self._product))
-
-    def _integral(self) -> Value:
-        r"""``\int_a^b f(x) dx``."""
-        self._at += 1
-        self._take("_")
-        lower = self._atom()
-        if self._next().text != "^":
-            raise UndecidedError
-        bounds = (lower, self._exponent())
-        ends = (place for place in range(self._at, len(self._tokens) - 1) if self._is_differential(place))
-        end = next(ends, None)
-        if end is None or any(token.text == r"\int" for token in self._tokens[self._at : end]):
-            raise UndecidedError
-        variable = self._tokens[end + 1].text
-        rest, self._tokens = self._tokens[end + 2 :], (*self._tokens[:end], _END)
-        value = self._inner(lambda: self.integral(variable, bounds, self._sum))
-        if self._next() is not _END:
-            raise UndecidedError
-        self._tokens = (*self._tokens[:-1], *rest)
-        return value
-
-    def _is_differential(self, at: int) -> bool:
-        """Whether ``dx`` is here, and no factor behind it: the d of ``w d x dx`` is a variable."""
-        if self._tokens[at].text != "d" or self._tokens[at + 1].kind != "symbol":
-            return False
-        following = self._tokens[at + 2]
-        return following.kind not in ("number", "symbol", "function") and following.text not in _OPENING
 
     def _index(self, text: str) -> Value | None:
         if not text:

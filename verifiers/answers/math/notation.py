@@ -6,14 +6,11 @@ The option ``notation`` says whether these count as equal, the option ``brackets
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import replace
-from typing import NamedTuple
 
 from grpo_env.lazy_regex import lazy_compile
 
 from ..quantities.number import Number
-from .brackets import items
 from .parsed import Formula, Group, ParsedAnswer, Words
 from .real_sets import real_set
 
@@ -23,56 +20,13 @@ RADIANS = frozenset(("rad", "radian"))
 _NAME = r"(?:[A-Za-z]|\\[a-z]+)(?:_(?:\w|\{[^{}]{1,9}\}))?"
 _INDEX_IN_WORDS = lazy_compile(r"(?P<name>[A-Za-z]|\\[a-z]+)_\{?\\?(?P<index>[a-z]{2,9})\}?")
 _CHOOSING = frozenset("max min avg mean initial final left right lower upper first second in out old new".split())  # noqa: SIM905
-_SIGN = lazy_compile(
-    r"<|>|\\(?:le|ge|ll|gg|Rightarrow|Leftarrow|implies|impliedby|Leftrightarrow|iff|subseteq|supseteq|subset|supset)"
-    r"(?![A-Za-z])"
-)
-_TURNED = {
-    ">": "<", r"\ge": r"\le", r"\gg": r"\ll", r"\Leftarrow": r"\Rightarrow", r"\impliedby": r"\implies",
-    r"\supseteq": r"\subseteq", r"\supset": r"\subset",
-}  # fmt: skip
-_SPELLED = {r"\implies": r"\Rightarrow", r"\iff": r"\Leftrightarrow"}
 _SEQUENCES = ("abcdefgh", "klmn", "pqrst", "uvw", "xyz")  # letters whose order everybody knows
 _FUNCTION = lazy_compile(r"(?P<name>[A-Za-z]'{0,2}) ?\( ?(?P<argument>[a-z]) ?\)")
 _ITS_ARGUMENT = lazy_compile(r"(?<=[A-Za-z\d}'])\([a-z](?:,[a-z])*\)\Z")
-_OPERATOR_NAME = lazy_compile(r"\A\{([A-Za-z]{2,12})\} ?")  # \operatorname{rank}
-_ARROW = lazy_compile(r"\\vec\s?\{([A-Za-z ]{1,4})\}")
-_DERIVATIVE = lazy_compile(r"\\frac\{(d|\\partial) ?(\w)\}\{(?:d|\\partial) ?([a-z])\}")
-_P_VALUE = lazy_compile(r"[pP]\s?-\s?value")
-_GIVEN = lazy_compile(r"\s?(?:\\mid(?![a-z])|\|)\s?")
-_ESTIMATE = lazy_compile(r"\\hat\s?\{([py])\}")
-_ANGLE = lazy_compile(r"((?:m ?)?\\angle ?)([A-Z]|[A-Z]{3})")
-_JOINT = lazy_compile(r"([PEn]?\(?)([A-Z]) ?(\\cap|\\cup) ?([A-Z])(\)?)")
 _EIGENVALUE = lazy_compile(r"\\lambda_\{?\d\}?")  # whose numbers mean nothing
 _EXTREMES = lazy_compile(r"(?:max|min|maximum|minimum|largest|smallest|greatest|least)(?: value)?", re.IGNORECASE)
 _OR = lazy_compile(r"(?<![A-Za-z])or(?![A-Za-z])")
 _ALTERNATIVES = lazy_compile(r"(?<![A-Za-z])or(?![A-Za-z])|\\pm(?![A-Za-z])")
-
-
-class Relations(NamedTuple):
-    """``a < b \\le c`` from the smallest side to the largest; ``turned`` if it was written the other way around."""
-
-    sides: tuple[str, ...]
-    signs: tuple[str, ...]
-    turned: bool
-
-
-def relations(text: str) -> Relations | None:
-    """The sides of a chain of inequalities, implications or inclusions in one direction, or ``None``."""
-    signs = tuple(_SIGN.findall(text))
-    if not signs:
-        return None
-    sides = tuple(side.strip() for side in _SIGN.split(text))
-    if not all(sides) or len(items(text)) > 1 or "=" in text or r"\mid" in text:
-        return None
-    turned = [sign in _TURNED for sign in signs]
-    if all(turned):
-        return Relations(sides[::-1], _spelled(_TURNED[sign] for sign in reversed(signs)), True)
-    return None if any(turned) else Relations(sides, _spelled(signs), False)
-
-
-def _spelled(signs: Iterable[str]) -> tuple[str, ...]:
-    return tuple(_SPELLED.get(sign, sign) for sign in signs)
 
 
 def in_radians(one: ParsedAnswer, other: ParsedAnswer) -> tuple[ParsedAnswer, ParsedAnswer] | None:
@@ -185,21 +139,6 @@ def with_same_argument(gold: ParsedAnswer, answer: ParsedAnswer) -> ParsedAnswer
     return replace(answer, text=f"{gold.variable} = {value}", content=content, variable=gold.variable, right_side=value)
 
 
-def in_same_order(gold: ParsedAnswer, answer: ParsedAnswer) -> ParsedAnswer | None:
-    """``(b, a) = (2, 1)`` as ``(a, b) = (1, 2)`` where the gold answer names its coordinates so."""
-    one, other = (
-        [one_spelling(name) for name in (side.variable or "").replace(" ", "").strip("()").split(",")]
-        for side in (gold, answer)
-    )
-    content = answer.content
-    if len(set(other)) < 2 or sorted(one) != sorted(other) or not isinstance(content, Group):
-        return None
-    if content.kind != "()" or len(content.items) != len(other):
-        return None
-    values = tuple(content.items[other.index(name)] for name in one)
-    return replace(answer, content=replace(content, items=values), variable=gold.variable)
-
-
 def may_be_same_name(one: str, other: str) -> bool:
     """Whether one of two names is the other with an index in words: v and ``v_{esc}``, not ``v_1`` or ``v_{max}``."""
     shorter, longer = sorted((one.replace(" ", ""), other.replace(" ", "")), key=len)
@@ -207,32 +146,12 @@ def may_be_same_name(one: str, other: str) -> bool:
     return match is not None and match["name"] == shorter and match["index"] not in _CHOOSING
 
 
-def one_spelling(name: str) -> str:
-    r"""One of the spellings of a name: of ``\angle CBA`` and ``\angle ABC``, ``P(B\cap A)`` and ``P(A\cap B)``.
-
-    The arrow of a vector says no more than bold type, which has no spelling of its own: ``\vec{r}(t)`` is ``r(t)``.
-    The line of a regression is that of y, whether or not it says ``\hat{y}``, and a p-value is p.
-    A derivative ``\frac{dy}{dx}`` is ``y'``, and ``\frac{\partial f}{\partial x}`` is ``f_x``.
-    """
-    name = _ESTIMATE.sub(r"\1", _P_VALUE.sub("p", _OPERATOR_NAME.sub(r"\1", name)))
-    name = _GIVEN.sub("|", name.replace("^{2}", "^2").replace("^{*}", "^*"))
-    if arrow := _ARROW.match(name):
-        name = arrow[1] + name[arrow.end() :]
-    if derivative := _DERIVATIVE.fullmatch(name):
-        return f"{derivative[2]}'" if derivative[1] == "d" else f"{derivative[2]}_{derivative[3]}"
-    if angle := _ANGLE.fullmatch(name):
-        return angle[2] if len(angle[2]) == 1 else min(name, angle[1] + angle[2][::-1])
-    if joint := _JOINT.fullmatch(name):
-        return joint[1] + joint[3].join(sorted((joint[2], joint[4]))) + joint[5]
-    return name
-
-
 def _names(answer: ParsedAnswer) -> list[str] | None:
     """The names of the parts of ``x=2, y=-1``, if all of them have one, and no two the same."""
     content = answer.content
     if not (isinstance(content, Group) and content.kind == "set"):
         return None
-    names = [one_spelling(item.variable.replace(" ", "")) for item in content.items if item.variable]
+    names = [item.variable.replace(" ", "") for item in content.items if item.variable]
     are_distinct = 1 < len(set(names)) == len(content.items)
     return names if are_distinct and not _ALTERNATIVES.search(answer.text) else None
 
@@ -240,7 +159,7 @@ def _names(answer: ParsedAnswer) -> list[str] | None:
 def _order(names: list[str], tuple_name: str | None) -> list[str] | None:
     """The names in the order of the coordinates: of ``(x,y)`` if it has that name, of the alphabet, or as written."""
     if tuple_name:
-        order = [one_spelling(name) for name in tuple_name.strip("()").split(",")]
+        order = tuple_name.strip("()").split(",")
         return order if sorted(order) == sorted(names) else None
     if all(map(_EXTREMES.fullmatch, names)) or all(map(_EIGENVALUE.fullmatch, names)):
         return None

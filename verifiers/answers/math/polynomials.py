@@ -72,18 +72,6 @@ class Quotient:
             sums.append(sum(value * Fraction(sqrt(root)) * Fraction(pi) ** power for value, root, power in terms))
         return sums[0] / sums[1] if sums[1] else None
 
-    def linear(self, name: str) -> tuple[Quotient, Quotient] | None:
-        """``a`` and ``b`` if this is ``a + b name``, with no such name in ``a``, ``b`` and the denominator."""
-        parts: tuple[dict[Term, Rational], dict[Term, Rational]] = {}, {}
-        for (root, powers), value in self.top.items():
-            power = dict(powers).get(name, 0)
-            if power not in (0, 1):
-                return None
-            parts[power][root, tuple(pair for pair in powers if pair[0] != name)] = value
-        if any(name in dict(powers) for _, powers in self.bottom):
-            return None
-        return Quotient(parts[0], self.bottom), Quotient(parts[1], self.bottom)
-
     def same(self, other: Quotient) -> bool:
         """Whether both are equal."""
         return _product(self.top, other.bottom) == _product(other.top, self.bottom)

@@ -40,14 +40,11 @@ class _SympyReader(FormulaReader[Any]):
     def __init__(self, is_real: bool) -> None:
         self._real = True if is_real else None
         self._indices: list[str] = []  # of the series that are being read
-        self._variables: list[str] = []  # of the integrals
 
     def number(self, text: str) -> Any:
         return sympy.Rational(text)
 
     def symbol(self, name: str) -> Any:
-        if name in self._variables:
-            return self._bound(name)
         name = name.removeprefix("\\")
         if name in ("e", "pi"):
             return sympy.E if name == "e" else sympy.pi
@@ -105,15 +102,6 @@ class _SympyReader(FormulaReader[Any]):
         if first.is_Integer and first != 0 and last is sympy.oo:  # all of these begin with 0
             term, first = term.subs(_index(index), _index(index) + first), sympy.S.Zero
         return (sympy.Sum if name == "sum" else sympy.Product)(term, (_index(index), first, last))
-
-    def integral(self, variable: str, bounds: tuple[Any, Any], read_term: Callable[[], Any]) -> Any:
-        self._variables.append(variable)
-        term = read_term()
-        self._variables.pop()
-        return sympy.Integral(term, (self._bound(variable), *bounds))
-
-    def _bound(self, name: str) -> Any:
-        return sympy.Symbol(f"{name.removeprefix(chr(92))}_{{bound}}", real=self._real)
 
     def function(self, name: str, index: Any | None, argument: Any) -> Any:
         if name == "exp":

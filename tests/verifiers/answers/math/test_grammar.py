@@ -63,12 +63,9 @@ def test_formulas_are_read_as_by_latex2sympy(text: str) -> None:
         r"\prod_{k=1}^{4} k",
         r"\sum_{k=0}^{\infty} \frac{1}{2^k}",
         r"\sum_{i=1}^{3}\sum_{j=1}^{2} i j",
-        r"\int_0^2 x^2 dx",
-        r"\int_{0}^{1} (x+y) dx + y",
-        r"\frac{1}{\pi}\int_0^{\pi} \sin^2 t dt",
     ],
 )
-def test_series_and_integrals_have_the_values_of_latex2sympys(text: str) -> None:
+def test_series_have_the_values_of_latex2sympys(text: str) -> None:
     ours, theirs = read_formula(text, is_real=True), by_latex2sympy(text)
     assert sympy.simplify(ours.doit() - theirs.doit()) == 0
 
@@ -80,10 +77,7 @@ def test_series_and_integrals_have_the_values_of_latex2sympys(text: str) -> None
         r"\sum_{k=1} k",
         r"\sum_{k}^{5} k",
         r"\sum_{i<j} x_i",
-        r"\int x dx",
-        r"\int_0^1 x",
-        r"\int_0^1 x dx y",
-        r"\int_0^1\int_0^1 x dx dy",
+        r"\int_0^1 x dx",
         r"\sum_{k=1}^{5}",
     ],
 )
@@ -112,11 +106,6 @@ def test_what_is_ambiguous_or_no_formula_is_undecided(text: str) -> None:
 def test_formulas_that_latex2sympy_misreads(text: str, value: str) -> None:
     expected = sympy.sympify(value, locals={name: sympy.Symbol(name, real=True) for name in "xT"})
     assert sympy.simplify(read_formula(text, is_real=True) - expected) == 0
-
-
-def test_the_last_d_of_an_integral_belongs_to_its_variable() -> None:
-    d, w = sympy.symbols("d w", real=True)
-    assert sympy.simplify(read_formula(r"\int_0^2 w d x dx", is_real=True).doit() - 2 * d * w) == 0
 
 
 def test_roots_are_not_multiplied_out() -> None:
