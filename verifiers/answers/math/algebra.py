@@ -45,22 +45,15 @@ _DECORATED = lazy_compile(
     r"(?:\{\s*([A-Za-z])([A-Za-z]?)\s*\}|\{\s*\\([A-Za-z]{2,7})\s*\})"
     r"(?:\s*_\s*(?:\{(\w{1,4})\}|(\w)))?"
 )
-_VECTOR = r"([A-Za-z]_\{vec\w{0,12}\})"
-_CROSS = lazy_compile(rf"{_VECTOR}\s*\\times\s*{_VECTOR}")
-_STARRED = lazy_compile(  # Q^*, x_1^*
-    r"(?P<letter>[A-Za-z]|\\[a-z]{2,7})(?:_(?:\{(?P<index>\w{1,4})\}|(?P<short>\w)))?\s?\^\s?\{?\s?(?:\*(?!\*)|\\(?:ast|star)(?![a-z]))\s?\}?"
-)
 # Of matrices and operators, whose products have an order
 _NO_ALGEBRA = lazy_compile(
     r"\\nabla|\\partial|\([A-Z'\s^T]{2,}\)\s?\^|[A-Z]'[A-Z]|\\(?:det|tr|rank)(?![a-z])|\^\s?\{?\s?T(?![A-Za-z])"
+    r"|_\{vec\w{0,12}\}\s*\\times"
 )
 _CAPITAL = lazy_compile(
     r"(?<![A-Za-z\\_{])[A-Z](?:\s?\^\s?(?:\{-1\}|\{?T\}?))?\s?(?=[A-Z(\s]|$|[^A-Za-z])|(?<=[A-Z])[A-Z](?![a-z])\s?"
 )
 _SHORT_INDEX = lazy_compile(r"_([eB])(?=[A-Za-z](?![a-z]))")  # m_ec, k_BT
-_RATE = lazy_compile(
-    r"\\frac\{d(?P<second>\^\{?2\}?)?\s?(?P<name>[A-Za-z]|\\[a-z]+)\s?\}\{d\s?t(?(second)\s?\^\{?2\}?)\s?\}"
-)
 _ELL = lazy_compile(r"\\ell(?![A-Za-z])(?:_(?:\{(\w{1,4})\}|(\w)))?")
 _UNUSUAL_NAME = lazy_compile(
     rf"\\(?:hbar|ell)(?![a-z])|{_SYMBOL_BELOW.pattern}|{_DECORATED.pattern}|{_INDEXED.pattern}"
@@ -232,17 +225,11 @@ def _with_plain_names(text: str) -> str:
     r"""A formula whose variables have names that algebra knows: ``v0`` becomes ``v_{0}``, ``\vec{a}`` ``a_{vec}``."""
     if "_" in text:
         text = _SHORT_INDEX.sub(r"_{\1}", text)
-    if "*" in text or "\\ast" in text or "\\star" in text:
-        text = _STARRED.sub(_starred, text)
-    if "\\frac{d" in text:
-        text = _RATE.sub(lambda m: rf"\{'ddot' if m['second'] else 'dot'}{{{m['name']}}}", text)
     if not _UNUSUAL_NAME.search(text):
         return text
     text = _ELL.sub(lambda match: f"l_{{ell{match[1] or match[2] or ''}}}", text.replace(r"\hbar", "h_{bar}"))
     text = _SYMBOL_BELOW.sub(r"_{\1}", text)
     text = _DECORATED.sub(_named, text)
-    if "\\times" in text and "_{vec" in text:
-        text = _CROSS.sub(_cross_product, text)
     names = {match[1] + match[2] for match in _INDEXED.finditer(text)}
     letters = [name[0] for name in names]
     indexed = {letter for letter in letters if letters.count(letter) > 1 or f"{letter}0" in names}  # x2 alone is 2x
@@ -259,20 +246,6 @@ def _named(match: re.Match[str]) -> str:
         return f"(-{second}_{{{decoration}{first}{index}}})"
     space = " " if match.string[: match.start()][-1:].isalpha() else ""  # \\cdot\\vec{a}
     return f"{space}{first}_{{{decoration}{second}{index}}}"
-
-
-def _starred(match: re.Match[str]) -> str:
-    """``x_{1star}`` for ``x_1^*``."""
-    return f"{match['letter']}_{{{match['index'] or match['short'] or ''}star}}"
-
-
-def _cross_product(match: re.Match[str]) -> str:
-    r"""One name for ``\vec{a} \times \vec{b}``, and its opposite for ``\vec{b} \times \vec{a}``."""
-    first, second = sorted((match[1], match[2]))
-    if first == second:
-        return "0"
-    name = f"q_{{{re.sub('[^A-Za-z0-9]', '', first + second)}}}"
-    return name if first == match[1] else rf"\frac{{-{name}}}{{1}}"  # next to q, (-x) might be an argument
 
 
 def check_size(text: str) -> None:

@@ -10,8 +10,8 @@ What counts as equal:
     bases          ``101_2`` is 5; the base may be left out (``101``); ``52_8`` is not ``52_9``
     lists, sets    ``2, 3``, ``3 and 2``, ``\{2,3\}``, ``\pm`` pairs: in any order, repetitions ignored
     tuples         ``(1,2)``, ``[1,2]``, intervals: in order, with the same brackets; never equal to a set
-    vectors        ``(1,2)``, ``\langle 1,2\rangle``, a row, a column, ``\mathbf{i}+2\mathbf{j}``; no row is a column
-    notations      ``30°``, ``\frac{\pi}{6}``; ``a \le b``, ``b \ge a``; ``x=2, y=-1``, ``(2,-1)``; ``\{5\}``, 5
+    vectors        ``(1,2)``, ``\langle 1,2\rangle``, a row, a column; no row is a column
+    notations      ``30°``, ``\frac{\pi}{6}``; ``a \le b``, ``b \ge a``; ``x=2, y=-1``, ``(2,-1)``
     real sets      ``(-\infty,2)``, ``x<2``, ``\{x\mid x<2\}``; ``[1,2]\cup[2,3]``, ``[1,3]``; ``]1,2[``, ``(1,2)``
     matrices       element by element
     ``x=5``        equals ``5``, ``x=5`` and ``x=2+3=5``, not ``y=5``; every side of ``73=72`` must equal the gold
@@ -38,7 +38,6 @@ from .notation import (
     as_vector,
     in_radians,
     may_be_same_name,
-    unpacked,
     with_same_argument,
 )
 from .parsed import Content, Formula, Group, ParsedAnswer, Words
@@ -61,8 +60,6 @@ def compare(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
     are_numbers = isinstance(gold.content, Number) and isinstance(answer.content, Number)
     if are_numbers and gold is answer:  # ``parse`` remembers what it has read
         return Verdict(True, "the same number")
-    if not are_numbers and rules.notation == "flexible" and (elements := unpacked(gold, answer)):
-        gold, answer = elements  # but not inside of sets: {{5}} is not {5}
     return _compare(gold, answer, rules)
 
 

@@ -46,10 +46,8 @@ _GREEK = {
     "φ": "phi", "ϕ": "phi", "χ": "chi", "ψ": "psi", "ω": "omega", "Γ": "Gamma", "Δ": "Delta", "Φ": "Phi", "Ψ": "Psi",
 }  # fmt: skip
 _VARIANTS = {"varepsilon": "epsilon", "varphi": "phi", "vartheta": "theta", "varrho": "rho", "varsigma": "sigma"}
-_ESTIMATES = lazy_compile("(?<![^\\W\\d_])(?:(?P<letter>[A-Za-z])(?P<sign>[\u0302\u0304\u0305])|\u0177)(?![^\\W\\d_])")
 _SQUARE_METERS = lazy_compile(r"(?<=\d)\s?m([²³])")
 _GREEK_WORD = lazy_compile("[\u0370-\u03ff]{3}")
-_PI_IN_WORD = lazy_compile("(?<=[\u0386-\u03ce])π|π(?=[\u0386-\u03ce])")
 _UNICODE_ROOT = lazy_compile(r"([√∛∜])\s?(\d+(?:\.\d+)?)")
 _ROOTS = {"√": r"\sqrt", "∛": r"\sqrt[3]", "∜": r"\sqrt[4]"}
 
@@ -73,7 +71,6 @@ _NEW_NAMES = {
 }  # fmt: skip
 _BOLD = lazy_compile(r"\\(?:mathbf|boldsymbol|bm|textbf)\s*\{?\s*(\\?[A-Za-z]+)\s*\}?")
 _BOLD_FACTOR = lazy_compile(r"\\(?:times|cdot)\s*\\(?:mathbf|boldsymbol|bm|textbf)(?![A-Za-z])")
-_ANGLE = lazy_compile(r"\\(?:left|right)([<>])")
 _ESCAPED_SIGN = lazy_compile(r"\\([%$&])")
 _REALS = lazy_compile(r"\\mathbb R(?![A-Za-z])")
 _COMPARISON = lazy_compile("<=|>=")
@@ -84,19 +81,10 @@ _TEXT = lazy_compile(
     r"(?P<before>(?:[\d})\]]|\\pi)[ ~]{0,3}|[\d})\]]\\[,;: ])?\\text\s*\{(?P<text>(?:[^{}]|\^\{-?\d\})*)\}"
 )
 _AFTER_NAMES = ("_", "^", "'", "(")  # \mathbf{v}_1, \mathbf{r}(t)
-_UNIT_VECTOR = lazy_compile(
-    r"\\(?:mathbf|boldsymbol|bm|textbf)\s*(?:\{\s*\\?([ijk])(?:math)?\s*\}|\\?([ijk])(?:math)?(?![A-Za-z]))"
-)
 _BARE_TEXT = lazy_compile(r"\\text\s+(?=[A-Za-z](?![A-Za-z]))")  # \mathbf r
 _TRANSPOSE = lazy_compile(r"\^\s?(?:\\(?:top|intercal)(?![a-z])|\{\s?(-?)\s?\\(?:top|intercal)\s?\})")
 _RAISED_DEGREE = lazy_compile(r"(?:\{\s*\})?\s*\^\s*(?:°|\{\s*°\s*\})")
 _INLINE = lazy_compile(r"(?<!\\)\\\((.+?)\\\)")  # \(x = 5\)
-_C = r"(?:C|\\(?:math|text)(?:rm|bf|it)?\s?\{C\})"
-_COMBINATIONS = lazy_compile(  # 12C5 is not one of them: it may be a temperature
-    rf"(?:\{{\s?\}}|(?<![A-Za-z\d)\]}}]))[_^]\s?\{{?(?P<n>\d{{1,4}})\}}?\s?{_C}\s?_\s?\{{?(?P<k>\d{{1,4}})\}}?"
-    rf"|(?<![A-Za-z\\}}]){_C}_\s?\{{?(?P<of>\d{{1,4}})\}}?\s?\^\s?\{{?(?P<from>\d{{1,4}})\}}?"
-    rf"|(?<![A-Za-z\\}}]){_C}\^\s?\{{?(?P<chosen>\d{{1,4}})\}}?\s?_\s?\{{?(?P<size>\d{{1,4}})\}}?"
-)
 _FUNCTION = lazy_compile(
     r"\\operatorname\s*\{\s*((?:arc)?(?:sin|cos|tan|cot|sec|csc|tg|ctg)|sinh|cosh|tanh|ln|lg|log|exp|max|min|gcd|lcm)\s*\}"
 )
@@ -166,23 +154,9 @@ def _plain_text(match: re.Match[str]) -> str:
     return f"{match['before'] or ''} {words}" if is_name else f"{match['before'] or ''} {match['text']} "
 
 
-def _binomial(match: re.Match[str]) -> str:
-    r"""``\binom{12}{5}`` for ``{}_{12}C_{5}`` and ``C_{12}^{5}``."""
-    size, chosen = match["n"] or match["of"] or match["size"], match["k"] or match["from"] or match["chosen"]
-    return rf"\binom{{{size}}}{{{chosen}}}" if int(size) > 2 and int(size) >= int(chosen) else match[0]
-
-
-def _hat(match: re.Match[str]) -> str:
-    return rf"\hat{{{match[1] or match[2]}}}"
-
-
 def _vector(match: re.Match[str]) -> str:
     """A bold letter of a cross or dot product, whose factors have an order."""
     return rf"\vec{{{match[1]}}}" if _BOLD_FACTOR.search(match.string) else match[0]
-
-
-def _angle(match: re.Match[str]) -> str:
-    return r"\langle " if match[1] == "<" else r"\rangle "
 
 
 # Rewritings in this order; the first text of each is in every match of its pattern, and is found faster.
@@ -192,11 +166,6 @@ _COMMANDS = (
     ("\\operatorname", _FUNCTION, r"\\\1 "),
     ("\\times", _BOLD, _vector),
     ("\\cdot", _BOLD, _vector),
-    ("bf", _UNIT_VECTOR, _hat),
-    ("\\bold", _UNIT_VECTOR, _hat),
-    ("\\bm", _UNIT_VECTOR, _hat),
-    ("\\left", _ANGLE, _angle),
-    ("\\right", _ANGLE, _angle),
     ("\\var", _VARIANT, _one_form),
     ("\\", _COMMAND, lambda match: _NEW_NAMES.get(match[1], match[0])),
     ("\\top", _TRANSPOSE, lambda match: "^{-T}" if match[1] else "^T "),
@@ -212,7 +181,6 @@ _COMMANDS = (
     ("\\&", _ESCAPED_SIGN, r"\1"),
 )
 _ALL: tuple[tuple[str, re.Pattern[str], Replacement], ...] = (
-    ("C", _COMBINATIONS, _binomial),
     ("\\\\[", _ROW_SPACE, r"\\\\"),
     ("rt{", _NO_BACKSLASH, lambda match: "\\" + match[0]),
     ("ac{", _NO_BACKSLASH, lambda match: "\\" + match[0]),
@@ -380,22 +348,13 @@ def _ascii(text: str) -> str:
     if text.isascii():
         return text
     text = normalized("NFC", text)
-    text = _ESTIMATES.sub(_estimate, text)
     text = _SQUARE_METERS.sub(r"\\text{m}\1", text)
     if _GREEK_WORD.search(text) is None:
         text = "".join(rf"\{_GREEK[character]} " if character in _GREEK else character for character in text)
-    elif "π" in text:
-        text = _PI_IN_WORD.sub(lambda match: "\ue000" * len(match[0]), text)
     text = _UNICODE_ROOT.sub(lambda match: f"{_ROOTS[match[1]]}{{{match[2]}}}", text)
     text = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ]+", lambda match: "^{" + match.group().translate(_SUPERSCRIPTS) + "}", text)
     text = re.sub("[₀₁₂₃₄₅₆₇₈₉]+", lambda match: "_{" + match.group().translate(_SUBSCRIPTS) + "}", text)
-    return "".join(_ascii_character(character) for character in text).replace("\ue000", "π")
-
-
-def _estimate(match: re.Match[str]) -> str:
-    r"""``\hat{p}`` and ``\bar{x}`` for letters with such a sign above."""
-    command = r"\bar" if match["sign"] in ("\u0304", "\u0305") else r"\hat"
-    return f"{command}{{{match['letter'] or 'y'}}}"
+    return "".join(_ascii_character(character) for character in text)
 
 
 def _ascii_character(character: str) -> str:

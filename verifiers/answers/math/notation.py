@@ -1,4 +1,4 @@
-r"""One value in several notations: degrees and radians, ``b \ge a``, named coordinates, ``\{5\}``; and lists as tuples.
+r"""One value in several notations: degrees and radians, ``b \ge a``, named coordinates; and lists as tuples.
 
 The option ``notation`` says whether these count as equal, the option ``brackets`` whether a tuple needs its brackets.
 """
@@ -64,20 +64,6 @@ def _without_unit(answer: ParsedAnswer) -> ParsedAnswer:
     assert isinstance(answer.content, Number | Formula)
     content = replace(answer.content, unit=())
     return replace(answer, content=content, right_side=content.text if isinstance(content, Formula) else "")
-
-
-def unpacked(one: ParsedAnswer, other: ParsedAnswer) -> tuple[ParsedAnswer, ParsedAnswer] | None:
-    r"""The two answers with ``\{5\}`` as 5, if the other one is not a group either."""
-    if isinstance(one.content, Group) and one.content.kind == "set" and not isinstance(other.content, Group):
-        return (_element(one, one.content), other) if len(one.content.items) == 1 else None
-    if isinstance(other.content, Group) and other.content.kind == "set" and not isinstance(one.content, Group):
-        return (one, _element(other, other.content)) if len(other.content.items) == 1 else None
-    return None
-
-
-def _element(answer: ParsedAnswer, content: Group) -> ParsedAnswer:
-    element = content.items[0]
-    return replace(element, variable=answer.variable, right_side=element.text) if answer.variable else element
 
 
 def as_coordinates(one: ParsedAnswer, other: ParsedAnswer) -> tuple[ParsedAnswer, ParsedAnswer] | None:

@@ -61,7 +61,6 @@ _NAMED_FREELY = lazy_compile(r"(?!\(?\s?[a-z]\s?,)(?=.*[A-Za-z])(?:(?!\\begin|\\
 _ENDS_LIKE_A_VECTOR = lazy_compile(r"(?:[)\]]|\\rangle|\\end\{\w+\})(?:\s?\^\s?\{?\s?(?:T|\\top)\s?\}?)?\Z")
 _COORDINATE = r"(?:[a-z](?:_?\d)?|[A-Za-z](?:_\w|_\{\w{1,3}\})?(?:\^\{?(?:\*|\\ast|\\star)\}?)?)"
 _NAMED_TUPLE = lazy_compile(rf"\(\s?{_COORDINATE}(?:\s?,\s?{_COORDINATE})+\s?\)")
-_TUPLE_OF = lazy_compile(rf"({_NAMED_TUPLE.pattern})\s*\\in(?![a-z])\s*(\\\{{.+)", re.DOTALL)
 _ELEMENT_OF = lazy_compile(rf"({_NAME})\s*\\in(?![a-z])\s*(.+)", re.DOTALL)
 _INFINITY = lazy_compile(r"(-?)\s?inf(?:inity)?", re.IGNORECASE)
 _LEAD = lazy_compile(
@@ -74,12 +73,6 @@ _LEAD = lazy_compile(
 _RELATION = lazy_compile(r"[<>]|\\(?:le|ge|ne|in|approx|equiv)(?![a-z])")
 _SUCH_THAT = lazy_compile(r"\s*([a-z])\s*(?:\\in\s*\\mathbb\{R\}\s*)?(?:\\mid(?![a-z])|\||:)(.*)", re.DOTALL)
 _ALL_REALS = lazy_compile(r"(?:the set of )?(?:all |the )?(?:reals|real numbers?)", re.IGNORECASE)
-_ALL_BUT = lazy_compile(
-    r"(?:the set of )?(?:all )?(?:the )?real(?:s| numbers?)(?: x)?,?"
-    r" (?:except(?: for)?|other than|excluding|but) (.{1,80})",
-    re.IGNORECASE,
-)
-_NAMED_SET = lazy_compile(r"([A-Z](?:\s?\\(?:cap|cup|setminus)\s?[A-Z]){0,2})\s*=\s*(\\\{.*\\\})", re.DOTALL)
 _MINUS_SET = lazy_compile(r"(?<=[)\]}])\s*-\s*(?=\\\{)")  # (0,5) - \\{2\\}
 _ANGLE = lazy_compile(r"(?<![A-Za-z])(?:sin|cos|tan|cot|sec|csc)(?![a-z]).*°", re.DOTALL)
 _DEGREES = lazy_compile(r"(\d+(?:\.\d+)?)\s*°")
@@ -259,9 +252,7 @@ def _is_constant(side: str) -> bool:
 
 def _relation(text: str, depth: int) -> ParsedAnswer | None:
     r"""``x \in (1,2)`` or an inequality."""
-    if (named := _NAMED_SET.fullmatch(text)) and isinstance(content := _content(named[2], depth - 1), Group):
-        return ParsedAnswer(text, content, named[1], named[2])
-    match = (_ELEMENT_OF.fullmatch(text) or _TUPLE_OF.fullmatch(text)) if "\\in" in text else None
+    match = _ELEMENT_OF.fullmatch(text) if "\\in" in text else None
     if match and len(items(match[2])) == 1:
         return ParsedAnswer(text, _content(match[2].strip(), depth - 1), match[1], match[2].strip())
     if len(parts := split(text, ":")) == 2 and all(parts):  # x<2: (-\infty,2)
@@ -361,9 +352,6 @@ def _named_set(text: str) -> Group | None:
 
 
 def _set_operation(text: str, depth: int) -> Group | None:
-    if text[:1] in "atrATR" and (all_but := _ALL_BUT.fullmatch(text)):
-        removed_points = re.sub(r"\s(?:and|or)\s", ", ", all_but[1])
-        text = rf"\mathbb{{R}} \setminus \{{{removed_points}\}}"
     parts = split(text, "\\cup")
     if len(parts) > 1:
         return Group("union", tuple(_parse(part, depth - 1) for part in parts))

@@ -19,7 +19,6 @@ REALS = Group("()", tuple(ParsedAnswer(text, Formula(text)) for text in ("-\\inf
 _RELATION = lazy_compile(r"<|>|\\(?:le|ge|ne)(?![a-z])")
 _NAME = lazy_compile(r"[A-Za-z](?:_\{?\w{1,9}\}?|\([A-Za-z]\))?|\\(?:theta|alpha|beta|lambda)")
 _LETTER = lazy_compile(r"(?<![A-Za-z\\])[A-Za-df-z](?![A-Za-z])")
-_DISTANCE = lazy_compile(rf"\|\s*({_NAME.pattern})\s*([-+].+)?\|\s*(<|>|\\le|\\ge)(?![a-z])(.+)")
 _TURNED = {"<": ">", ">": "<", "\\le": "\\ge", "\\ge": "\\le"}
 
 
@@ -80,35 +79,14 @@ def inequality(text: str, parse: Parse) -> Region | None:
         return None
     cases = re.split(r"\s+or\s+", text)
     if len(cases) > 1:
-        regions = [region for case in cases if (region := inequality(case, parse) or _point(case, parse))]
+        regions = [region for case in cases if (region := inequality(case, parse))]
         if len(regions) < len(cases) or len({name for name, _ in regions}) > 1:
             return None
         return regions[0][0], _union([part for _, values in regions for part in _parts(values)])
     conditions = items(text)
     if len(conditions) > 1:
         return _all_of([inequality(condition, parse) for condition in conditions])
-    return _distance(text, parse) or _comparison(text, parse)
-
-
-def _point(text: str, parse: Parse) -> Region | None:
-    """``x = 1`` beside inequalities."""
-    name, _, value = (part.strip() for part in text.partition("="))
-    point = Group("set", (parse(value),)) if _NAME.fullmatch(name) and value else None
-    return (name, point) if point and real_set(point) else None
-
-
-def _distance(text: str, parse: Parse) -> Region | None:
-    """``|x-1| < 3``: the numbers closer than 3 to 1; ``|x-1| > 3``: the others."""
-    match = _DISTANCE.fullmatch(text)
-    if match is None:
-        return None
-    center, radius = (parse(part).content for part in (match[2] or "0", match[4]))
-    if not (isinstance(center, Number) and isinstance(radius, Number) and radius.value > 0):
-        return None
-    outside, closed = match[3] in (">", "\\ge"), match[3] in ("\\le", "\\ge")
-    side = 1 if closed != outside else -1  # of the end of the near numbers, which are the gap if ``outside``
-    near = ((Edge(0, -center.value - radius.value, -side), Edge(0, radius.value - center.value, side)),)
-    return match[1], group(without(_ALL, near) if outside else near)
+    return _comparison(text, parse)
 
 
 def _comparison(text: str, parse: Parse) -> Region | None:

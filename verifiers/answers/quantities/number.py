@@ -21,7 +21,6 @@ from .units import Unit, joined, may_be_variable, read_unit
 
 MAX_DIGITS = 2000
 MAX_EXPONENT = 2000
-MAX_PERIODIC = 400  # digits of a decimal whose period is searched for
 
 _UNSIGNED = r"(?:\d{1,3}(?:(?:,\d{3})+|(?: \d{3})+(?!\d))|\d+)(?:\.\d*)?|\.\d+"
 _POWER = (
@@ -34,7 +33,6 @@ _REPEATING = lazy_compile(
     r"(\d*)\.\s?(\d*)(?:(?:\\overline|\\bar)\s*(?:\{\s*(\d+)\s*\}|(\d))|\((\d+)\)"
     r"|\\dot\s*\{?\s*(\d)\s*\}?(?:(\d*)\\dot\s*\{?\s*(\d)\s*\}?)?)"
 )
-_DOTTED = lazy_compile(r"(\d*)\.(\d{2,}?)\s?(?:\.\.\.|\\ldots)")
 _PURE_POWER = lazy_compile(r"(\d+)\s*(?:\^|\*\*)\s*(?:\{\s*([-+]?\d+)\s*\}|([-+]?\d+))")
 _SIGNED = rf"[-+]?\s*(?:{_UNSIGNED})"
 _SIDE = rf"(?:({_SIGNED})|\(\s*({_SIGNED})\s*\))"
@@ -181,8 +179,6 @@ def _read_value(text: str, at: int) -> tuple[Fraction, Fraction | None, int] | N
     if "." in text and (match := _REPEATING.match(text, at)):
         whole, fixed, *periods = match.groups(default="")
         return _repeating(whole, fixed, "".join(periods)), None, match.end()
-    if "." in text and (match := _DOTTED.match(text, at)) and (period := _period(match[2])):
-        return _repeating(match[1], match[2], period), None, match.end()
     match = _DECIMAL.match(text, at)
     value = _scientific(match) if match else None
     return (value, None, match.end()) if match and value is not None else None
@@ -258,20 +254,6 @@ def _repeating(whole: str, fixed: str, period: str) -> Fraction:
     digits = _bounded(whole + fixed + period, MAX_DIGITS)
     start = Fraction(int(digits[: len(digits) - len(period)] or "0"), 10 ** len(fixed))
     return start + Fraction(int(period), (10 ** len(period) - 1) * 10 ** len(fixed))
-
-
-def _period(digits: str) -> str | None:
-    """The period of ``0.8333...``: of the digits repeated at least twice at its end, those that cover most of it."""
-    if len(digits) > MAX_PERIODIC:
-        return None
-    best = (0, 0)
-    for length in range(1, len(digits) // 2 + 1):
-        covered = length
-        while covered < len(digits) and digits[-1 - covered] == digits[length - 1 - covered]:
-            covered += 1
-        if covered >= 2 * length:
-            best = max(best, (covered, -length))
-    return digits[best[1] :] if best[0] else None
 
 
 def _decimal(text: str) -> Fraction:
