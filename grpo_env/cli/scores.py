@@ -10,7 +10,7 @@ import typer
 
 from grpo_env.errors import RunError, UsageError
 from grpo_env.plural import counted
-from grpo_env.rows.writer import check_free
+from grpo_env.rows.writer import check_new
 
 from .options import (
     Answer,
@@ -131,7 +131,7 @@ def report(
     from grpo_env.results.report.captions import headline
     from grpo_env.results.report.caveats import reward_warnings
 
-    check_free(out, overwrite=overwrite)  # before the work, and again when writing
+    check_new(out, (".html",), overwrite=overwrite)  # before the work, and again when writing
     report = make_report(scores)
     write_new(out, render(report), overwrite=overwrite)
     say(headline(report))

@@ -289,6 +289,8 @@ def test_from_a_model_to_a_training_set_without_a_script(tmp_path):
     ):
         done = grpo_env(*command, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
+    done = grpo_env("view", "report", "scores.jsonl", "--out", "report.md", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (2, "grpo_env: report.md: the name must end in .html\n")
     rows = [json.loads(line) for line in (tmp_path / "sft.jsonl").read_text().splitlines()]
     assert rows
     assert all(row["prompt"][0]["role"] == "user" for row in rows)
