@@ -257,8 +257,8 @@ def test_names_from_a_file_do_not_steer_the_terminal(rows, tmp_path):
     for row in rows:
         row |= {"metric": name, "parts": {name: row["parts"]["accuracy"]}}
     scores = write(tmp_path / "scores.jsonl", rows)
-    for command in (["view", "report"], ["export", "sft"]):
-        done = CliRunner().invoke(app, [*command, str(scores), "--out", str(tmp_path / f"{command[-1]}.jsonl")])
+    for command, out in ((["view", "report"], "report.html"), (["export", "sft"], "sft.jsonl")):
+        done = CliRunner().invoke(app, [*command, str(scores), "--out", str(tmp_path / out)])
         assert done.exit_code == 0, done.output
         assert "acc\\x1b[31m\\u202e" in done.output
         assert not {"\x1b", "\u202e"} & set(done.output)
