@@ -54,4 +54,6 @@ def same(gold: str, answer: str, ignore_case: bool) -> tuple[bool, bool]:
     reason = rest[behind.end() :] if behind else ""
     if not reason or _UNSURE.search(reason) or _AGAINST[word[1].casefold() in ("yes", "true")].search(reason):
         return False, False
-    return any(len(item.split()) > 1 for item in re.split("[,;/]", reason)), True
+    items = [len(item.split()) for item in re.split("[,;/]", reason.strip(" .!"))]
+    is_reason = max(items) > 1 and (len(items) == 1 or items[-1] > 1)  # "No, none of these, blue" is a list
+    return is_reason, is_reason
