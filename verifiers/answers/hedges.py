@@ -50,7 +50,7 @@ _HEDGE = lazy_compile(
     r"|\\(?:approx|sim|simeq)(?![a-z])|\?"
 )
 _RANGE = lazy_compile(
-    rf"[<>]|\\(?:le|ge)(?![a-z])|(?<![A-Za-z])(?:{BETWEEN}|from|at least|at most|more than|less than)\b"
+    rf"[<>]|\\(?:le|ge)(?![a-z])|(?<![A-Za-z])(?:{BETWEEN}|from|at least|at most|more than|less than)\b(?! [a-z]{{3,}})"
 )
 _RELATIVE = lazy_compile(r"\d\W{0,3}(?:more|less|fewer)\s+than\b", re.IGNORECASE)
 _OPEN = lazy_compile(

@@ -42,17 +42,23 @@ _NUMBER = lazy_compile(
     r"(?![A-Za-z!(\[_^:]|-\w|\s?[\]/]|(?:\s|\\ )*(?:[({]?[A-Za-z][)}]?(?:\W|\Z)|\\text\{[A-Za-z]\}))"
 )
 _SECOND = f"(?:{'|'.join(sorted(NUMBER_WORDS - {'one'}))})"  # but not "the two people"
-# Doubts, second quantities, and what makes a number another one: "before 1999", "18 per class", "18 more".
+# Doubts and second quantities anywhere in the statement
 _OTHER_QUANTITY = lazy_compile(
     rf"(?-i:[=+*^<>≈:?|\x00-\x08\u0300-\u036f\u2600-\u27ff\U0001f000-\U0001faff])|\\(?!text|mathrm|[$%(),;\[\] ])"
-    rf"|\b(?:{DENIES}|{DOUBTS}|{LEAVES_OPEN}|{WRONG}|{CORRECTS}|{NEARLY}|(?<!the ){_SECOND}"
-    rf"|{NOT}|{CHANGES}|but|no|none|twice|double|triple|than|approx\w*|{BETWEEN}|squared|cubed|plus|minus|times the"
-    r"|factorial|choose|divided|negative|theta|pi|more|less|fewer|before|below|upper|lower|bound|up to"
-    r"|step|BCE?|AD|[ap]\.?m|per|way|the old|short|added|subtracted|began|started|shared|dropped|differed|decrease"
-    r"|increase|dozen dozen)(?!\w)"
+    rf"|\b(?:{DENIES}|{DOUBTS}|{LEAVES_OPEN}|{WRONG}|{CORRECTS}|(?<!the )(?<!these ){_SECOND}"
+    rf"|{NOT}|{CHANGES}|but|no|none|theta|pi|bound|the (?:old|right)|dozen dozen)(?!\w)"
     rf"|n['\u2019]t\b|{WITHOUT_SPACES}",
     re.IGNORECASE,
 )
+# and, next to the number, what makes it another one: "before 1999", "18 per class", "18 more"
+_CHANGED = lazy_compile(
+    rf"\b(?:{NEARLY}|twice|double|triple|than|approx\w*|{BETWEEN}|squared|cubed|plus|minus|times the"
+    r"|factorial|choose|divided|negative|more|less|fewer|before|below|upper|lower|up to"
+    r"|step|BCE?|AD|[ap]\.?m|(?<=\d )per|way|short|added|subtracted|began|started|shared|dropped|differed|decrease"
+    r"|increase)(?!\w)",
+    re.IGNORECASE,
+)
+_VERB = lazy_compile(r"\b(?:is|are|was|were|has|have|had|equals|costs)\b")
 _TEXT = lazy_compile(r"\$?\\(?:text|textbf|mathrm|mathbf|textit)\s?\{([^{}]*)\}\$?")
 _OPTION = lazy_compile(r"\([A-H]\)[,:]?\s+(?=\S)")
 _AMOUNT = lazy_compile(r"[-+$€£¥]{0,2}[\d.,]+(?: ?[^\W\d_]{2,}){0,2}\.?")  # 7 dozen, 31切れ
@@ -105,9 +111,13 @@ def only_quantity(text: str) -> str | None:
     matches = list(_NUMBER.finditer(text))[:2]
     if len(matches) != 1 or any(character.isdigit() for character in _NUMBER.sub("", text)):
         return None
-    if _OTHER_QUANTITY.search(text) or _COMMENT.search(text[: matches[-1].start()]):
+    start, end = matches[-1].span()
+    if _OTHER_QUANTITY.search(text) or _COMMENT.search(text[:start]):
         return None
-    behind = text[matches[-1].end() :]
+    before = _VERB.split(text[max(0, start - 30) : start])[-1]
+    if _CHANGED.search(before + text[start : end + 30]):
+        return None
+    behind = text[end:]
     factor, unit = factor_at_start(behind.lstrip()), measure_at_start(normal(behind[:60]))
     return normal(f"{matches[-1].group()} {factor or unit or ''}")
 

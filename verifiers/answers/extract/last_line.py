@@ -74,7 +74,7 @@ _OPEN = lazy_compile(
 )
 _LISTED = lazy_compile(r"\A[^;:]*\band\b|\A[\w ]{0,40},\s*\Z", re.IGNORECASE)  # 12 nickels and 18 dimes; 12, 18
 # "The ratio for 2015 is 1.73.", "The club was founded in 1908."; not "Last year it was 9."
-_SAID = lazy_compile(r"\$?-?\d[\d.,]*%?(?: [a-z]+)?\.?")
+_SAID = lazy_compile(r"\$?-?\d[\d.,]*%?(?: [a-z]+){0,4}\.?")
 _PRONOUN = lazy_compile(r"\b(?:it|he|she|they|this|that)\s*\Z", re.IGNORECASE)
 _APART = lazy_compile(r"[,;:]|\b(?:and|while|whereas)\b", re.IGNORECASE)
 _DIGITS = lazy_compile(r"\d(?:[\d.,]*\d)?")
@@ -146,9 +146,32 @@ def number_at_end(text: str) -> ExtractedAnswer | None:
     if result and not _DOUBTFUL.search(line) and (sentence == line or not _STEP.match(sentence)):
         unit = measure_at_start(normal(result["rest"]))
         return extracted([f"{result['number']} {unit or ''}"], "last_line")
-    if said := _said_number(sentence):
+    if said := _said_number(sentence) or _repeated(text, sentence):
         return extracted([said], "last_line")
     return extracted([sentence], "last_line") if concludes(sentence) else None
+
+
+def _repeated(text: str, sentence: str) -> str | None:
+    """The result right before a conclusion that repeats it beside other numbers.
+
+    "t = 2", "So they are 250 miles apart after 2 hours."
+    """
+    _, equals, after = text.rstrip().removesuffix(sentence).rpartition("=")
+    result = _NUMBER.match(after.lstrip(" $")) if equals else None
+    numbers, are_listed = _concluding_numbers(sentence) if result else ([], [])
+    same = [match for match in numbers if result and match["number"] == result["number"]]
+    if not same or any(are_listed):
+        return None
+    return f"{same[0]['number']} {measure_at_start(normal(sentence[same[0].end() :])) or ''}"
+
+
+def _concluding_numbers(sentence: str) -> tuple[list[re.Match[str]], list[bool]]:
+    """The numbers of a conclusion with several, and for each pair of neighbors whether they are listed."""
+    if not _CONCLUDES.match(sentence) or _DOUBTFUL.search(sentence) or _OPEN.search(sentence):
+        return [], []
+    numbers = list(_NUMBER.finditer(sentence))
+    listed = [bool(_LISTED.search(sentence[one.end() : other.start()])) for one, other in pairwise(numbers)]
+    return (numbers, listed) if listed else ([], [])
 
 
 def _said_number(sentence: str) -> str | None:
@@ -158,16 +181,14 @@ def _said_number(sentence: str) -> str | None:
         return None
     rest, words = sentence[said[0].end() :], _DIGITS.split(sentence)[1:-1]
     is_new = bool(words) or not concludes(sentence)  # else the rule ``one number`` decides
-    return rest if is_new and _SAID.fullmatch(rest) and not any(map(_APART.search, words[-1:])) else None
+    is_same = len(set(_DIGITS.findall(sentence))) == 1  # "5 occurs most often, so the mode is 5."
+    return rest if is_new and _SAID.fullmatch(rest) and (is_same or not any(map(_APART.search, words[-1:]))) else None
 
 
 def numbers_at_end(text: str) -> ExtractedAnswer | None:
     """The numbers of a last sentence that concludes with a list: "So she has 12 nickels and 18 dimes." """
-    _, sentence = _line_and_sentence(text)
-    numbers = list(_NUMBER.finditer(sentence))
-    between = [sentence[one.end() : other.start()] for one, other in pairwise(numbers)]
-    is_list = between != [] and all(map(_LISTED.search, between))
-    if not is_list or not _CONCLUDES.match(sentence) or _DOUBTFUL.search(sentence) or _OPEN.search(sentence):
+    numbers, are_listed = _concluding_numbers(_line_and_sentence(text)[1])
+    if not numbers or not all(are_listed):
         return None
     return extracted([match["number"] for match in numbers], "last_line")
 
