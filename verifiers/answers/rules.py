@@ -45,14 +45,14 @@ _SECOND = f"(?:{'|'.join(sorted(NUMBER_WORDS - {'one'}))})"  # but not "the two 
 # Doubts and second quantities anywhere in the statement
 _OTHER_QUANTITY = lazy_compile(
     rf"(?-i:[=+*^<>≈:?|\x00-\x08\u0300-\u036f\u2600-\u27ff\U0001f000-\U0001faff])|\\(?!text|mathrm|[$%(),;\[\] ])"
-    rf"|\b(?:{DENIES}|{DOUBTS}|{LEAVES_OPEN}|{WRONG}|{CORRECTS}|(?<!the )(?<!these ){_SECOND}"
+    rf"|\b(?:{DENIES}|{DOUBTS}|or|either|whether|unless|{WRONG}|{CORRECTS}|(?<!the )(?<!these ){_SECOND}"
     rf"|{NOT}|{CHANGES}|but|no|none|theta|pi|bound|the (?:old|right)|dozen dozen)(?!\w)"
     rf"|n['\u2019]t\b|{WITHOUT_SPACES}",
     re.IGNORECASE,
 )
 # and, next to the number, what makes it another one: "before 1999", "18 per class", "18 more"
 _CHANGED = lazy_compile(
-    rf"\b(?:{NEARLY}|twice|double|triple|than|approx\w*|{BETWEEN}|squared|cubed|plus|minus|times the"
+    rf"\b(?:{NEARLY}|if|twice|double|triple|than|approx\w*|{BETWEEN}|squared|cubed|plus|minus|times the"
     r"|factorial|choose|divided|negative|more|less|fewer|before|below|upper|lower|up to"
     r"|step|BCE?|AD|[ap]\.?m|(?<=\d )per|way|short|added|subtracted|began|started|shared|dropped|differed|decrease"
     r"|increase)(?!\w)",
