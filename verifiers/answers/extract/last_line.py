@@ -15,6 +15,7 @@ from grpo_env.lazy_regex import lazy_compile
 from ..hedges import CORRECTS, DENIES, DOUBTS, NEARLY, UNSURE, WRONG
 from ..math.normal import normal
 from ..quantities.currencies import SIGNS
+from ..quantities.number_words import SMALL, in_digits
 from ..quantities.units import measure_at_start
 from .json_field import json_at_end
 from .result import MAX_LENGTH, ExtractedAnswer, extracted
@@ -79,6 +80,7 @@ _PRONOUN = lazy_compile(r"\b(?:it|he|she|they|this|that)\s*\Z", re.IGNORECASE)
 _APART = lazy_compile(r"[,;:]|\b(?:and|while|whereas)\b", re.IGNORECASE)
 _DIGITS = lazy_compile(r"\d(?:[\d.,]*\d)?")
 _STEP = lazy_compile(r"(?!Total|Answer|Result|Sum)[A-Z][a-z]+(?: [a-z]+){0,2}: ")  # "Income: 50 * 3 = 150."
+_NUMBER_WORD = lazy_compile(rf"\b(?:{'|'.join(SMALL.keys() - {'one'})})\b")
 _DIGIT = lazy_compile(r"\d")
 _BRACKETED = lazy_compile(r"\([A-H]\)")
 _OTHER_LETTER = lazy_compile(r"(?<![\w(])[B-H](?![\w)'])")
@@ -148,7 +150,15 @@ def number_at_end(text: str) -> ExtractedAnswer | None:
         return extracted([f"{result['number']} {unit or ''}"], "last_line")
     if said := _said_number(sentence) or _repeated(text, sentence):
         return extracted([said], "last_line")
+    sentence = _with_digits(sentence)
     return extracted([sentence], "last_line") if concludes(sentence) else None
+
+
+def _with_digits(sentence: str) -> str:
+    """A sentence without digits, with its first number in words in digits: "There are 6 seasons." """
+    word = None if _DIGIT.search(sentence) else _NUMBER_WORD.search(sentence)
+    digits = in_digits(sentence[word.start() :]) if word else None
+    return f"{sentence[: word.start()]}{digits}" if word and digits else sentence
 
 
 def _repeated(text: str, sentence: str) -> str | None:

@@ -10,13 +10,13 @@ from grpo_env.lazy_regex import lazy_compile
 _BELOW_20 = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
     seventeen eighteen nineteen"""
 _FROM_20 = "twenty thirty forty fifty sixty seventy eighty ninety"
-_SMALL = {word: value for value, word in enumerate(_BELOW_20.split())}
-_SMALL |= {word: 10 * value for value, word in enumerate(_FROM_20.split(), start=2)}
+SMALL = {word: value for value, word in enumerate(_BELOW_20.split())}
+SMALL |= {word: 10 * value for value, word in enumerate(_FROM_20.split(), start=2)}
 _SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _DENOMINATORS = {"half": 2, "halve": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7,
                  "eighth": 8, "ninth": 9, "tenth": 10, "hundredth": 100, "thousandth": 1000}  # fmt: skip
-_START = lazy_compile(rf"(?:(minus|negative)\s)?(?=(?:{'|'.join(_SMALL)}|half)(?![A-Za-z]))", re.IGNORECASE)
-_POINT = lazy_compile(rf"\spoint((?:\s(?:{'|'.join(list(_SMALL)[:10])}))+)(?![A-Za-z])", re.IGNORECASE)
+_START = lazy_compile(rf"(?:(minus|negative)\s)?(?=(?:{'|'.join(SMALL)}|half)(?![A-Za-z]))", re.IGNORECASE)
+_POINT = lazy_compile(rf"\spoint((?:\s(?:{'|'.join(list(SMALL)[:10])}))+)(?![A-Za-z])", re.IGNORECASE)
 _WORD = lazy_compile(r"[\s-]*([A-Za-z]+)")
 _IN_DIGITS = lazy_compile(r"\s?\((\d+)\)")
 _OF_A = lazy_compile(r"(?:\sof)?\san?(?=\s[a-z])")
@@ -32,7 +32,7 @@ def in_digits(text: str) -> str | None:
     words, sign = [word for word, _ in found], "-" if start[1] else ""
     value, count = _cardinal(words)
     if count and (point := _POINT.match(text, found[count - 1][1])):
-        digits = "".join(str(_SMALL[word.lower()]) for word in point[1].split())
+        digits = "".join(str(SMALL[word.lower()]) for word in point[1].split())
         return f"{sign}{value}.{digits}{text[point.end() :]}"
     fraction, more = _fraction(words[count:], value if count else 1)
     if count + more == 0:
@@ -59,8 +59,8 @@ def _cardinal(words: list[str]) -> tuple[int, int]:
     total = group = count = 0
     largest = 10**15
     for index, word in enumerate(words):
-        small, scale = _SMALL.get(word), _SCALES.get(word)
-        if word == "and" and group and group % 100 == 0 and words[index + 1 : index + 2] and words[index + 1] in _SMALL:
+        small, scale = SMALL.get(word), _SCALES.get(word)
+        if word == "and" and group and group % 100 == 0 and words[index + 1 : index + 2] and words[index + 1] in SMALL:
             continue
         if small is not None and (index == 0 or (small and count and _fits(group, small) and words[0] != "zero")):
             group += small
