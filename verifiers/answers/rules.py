@@ -58,6 +58,9 @@ _CHANGED = lazy_compile(
     r"|increase)(?!\w)",
     re.IGNORECASE,
 )
+_DIFFERENCE = lazy_compile(  # 4 more emails in the morning than in the afternoon (SVAMP); not "4 more than the eggs"
+    r"(?: [a-z]+){0,2} (?:more|fewer|less) (?!than\b)[^.,;:]{1,80}? (?:than|compared to)\b", re.IGNORECASE
+)
 _VERB = lazy_compile(r"\b(?:is|are|was|were|has|have|had|equals|costs)\b")
 _TEXT = lazy_compile(r"\$?\\(?:text|textbf|mathrm|mathbf|textit)\s?\{([^{}]*)\}\$?")
 _OPTION = lazy_compile(r"\([A-H]\)[,:]?\s+(?=\S)")
@@ -115,9 +118,9 @@ def only_quantity(text: str) -> str | None:
     if _OTHER_QUANTITY.search(text) or _COMMENT.search(text[:start]):
         return None
     before = _VERB.split(text[max(0, start - 30) : start])[-1]
-    if _CHANGED.search(before + text[start : end + 30]):
-        return None
     behind = text[end:]
+    if _CHANGED.search(before) or _CHANGED.search(text, end - 1, end + 30) and not _DIFFERENCE.match(behind):
+        return None
     factor, unit = factor_at_start(behind.lstrip()), measure_at_start(normal(behind[:60]))
     return normal(f"{matches[-1].group()} {factor or unit or ''}")
 
