@@ -58,7 +58,7 @@ _TRIES = lazy_compile(
 _LONGEST_SENTENCE = 400
 # What stands behind the last sign of a calculation, with the words up to the end of the sentence.
 _RESULT = lazy_compile(
-    rf"\d[^=]*(?:[-+*/\u00d7\u00f7\u2013]|\d\s?x\s?\d)[^=]*=\s*\$?\s*"
+    rf"\d[^=]*(?:[-+*/\u00d7\u00f7\u2013]|(?<=\d)\s?x\s?\d)[^=]*=\s*\$?\s*"
     rf"(?P<number>(?:-\s?)?(?:\\?[{SIGNS}]\s?)?\d[\d,]*(?:\.\d+)?(?:/\d+)?(?:\s?\\?%)?)"
     r"(?!\s?[-+*/^=(\d\\])(?P<rest>(?:(?!\.\s+[A-Z]|,\s(?:and|but|which)\b)[^\d=<>])*)\Z"
 )
@@ -205,7 +205,7 @@ def numbers_at_end(text: str) -> ExtractedAnswer | None:
 
 def _line_and_sentence(text: str) -> tuple[str, str]:
     """The last line, at most ``_LONGEST_SENTENCE`` characters of it, and the last sentence in that."""
-    line = text.rstrip()[-_LONGEST_SENTENCE:].rpartition("\n")[2].strip()
+    line = text.rstrip()[-_LONGEST_SENTENCE:].rpartition("\n")[2].strip().replace("\u2212", "-")
     return line, _SENTENCES.split(line)[-1]
 
 
