@@ -51,7 +51,7 @@ _VERB = lazy_compile(
 )
 # A line that only tries or recalls something: "Let x = 3", "Initially x = 3."
 _TRIES = lazy_compile(
-    r"(?:let|suppos\w*|assum\w*|consider|try|test|check|substitut\w*|plug\w*|take|for|if|when|start\w*|initially|given"
+    r"(?:let|suppos\w*|assum\w*|consider|try|test|check|substitut\w*|plug\w*|take|for|if|when|since|because|after|start\w*|initially|given"
     r"|many|one might|this contradicts)\b|\d+[.)]\s+[A-Za-z]",
     re.IGNORECASE,
 )
@@ -168,16 +168,18 @@ def _repeated(text: str, sentence: str) -> str | None:
     """
     _, equals, after = text.rstrip().removesuffix(sentence).rpartition("=")
     result = _NUMBER.match(after.lstrip(" $")) if equals else None
-    numbers, are_listed = _concluding_numbers(sentence) if result else ([], [])
-    same = [match for match in numbers if result and match["number"] == result["number"]]
-    if not same or any(are_listed):
-        return None
-    return f"{same[0]['number']} {measure_at_start(normal(sentence[same[0].end() :])) or ''}"
+    numbers, are_listed = _several_numbers(sentence) if result else ([], [])
+    for at, match in enumerate(numbers):
+        if result and match["number"] == result["number"]:
+            is_listed = any(are_listed[max(0, at - 1) : at + 1])
+            unit = measure_at_start(normal(sentence[match.end() :]))
+            return None if is_listed else f"{match['number']} {unit or ''}"
+    return None
 
 
-def _concluding_numbers(sentence: str) -> tuple[list[re.Match[str]], list[bool]]:
-    """The numbers of a conclusion with several, and for each pair of neighbors whether they are listed."""
-    if not _CONCLUDES.match(sentence) or _DOUBTFUL.search(sentence) or _OPEN.search(sentence):
+def _several_numbers(sentence: str) -> tuple[list[re.Match[str]], list[bool]]:
+    """The numbers of a plain sentence with several, and for each pair of neighbors whether they are listed."""
+    if _TRIES.match(sentence) or _DOUBTFUL.search(sentence) or _OPEN.search(sentence):
         return [], []
     numbers = list(_NUMBER.finditer(sentence))
     listed = [bool(_LISTED.search(sentence[one.end() : other.start()])) for one, other in pairwise(numbers)]
@@ -197,8 +199,9 @@ def _said_number(sentence: str) -> str | None:
 
 def numbers_at_end(text: str) -> ExtractedAnswer | None:
     """The numbers of a last sentence that concludes with a list: "So she has 12 nickels and 18 dimes." """
-    numbers, are_listed = _concluding_numbers(_line_and_sentence(text)[1])
-    if not numbers or not all(are_listed):
+    sentence = _line_and_sentence(text)[1]
+    numbers, are_listed = _several_numbers(sentence)
+    if not numbers or not all(are_listed) or not _CONCLUDES.match(sentence):
         return None
     return extracted([match["number"] for match in numbers], "last_line")
 
