@@ -2,6 +2,7 @@ r"""The further readings: each may accept an answer that is not right as it stan
 
     one number        a statement with exactly one number is that number: "Jimmy tiene $18.", ``7 dozen`` for 7
     named             a last sentence that says what something is, or concludes: "The winner is Boston."
+    listed            a statement that lists numbers: "She has 12 nickels and 18 dimes." for ``12, 18``
     no solution       the ways to say that there is none, ``\emptyset`` and ``DNE``
     letters           the letters of several options written together: ``AB`` for ``A, B``
     structure         solutions with a parameter, lines and planes, branches, antiderivatives: see ``math.structures``
@@ -19,12 +20,14 @@ from typing import NamedTuple
 from grpo_env.lazy_regex import lazy_compile
 
 from .extract.languages import CHANGES, NOT, WITHOUT_SPACES
-from .extract.last_line import concludes, named
+from .extract.last_line import concludes, listed_numbers, named
 from .gold import Gold
-from .hedges import BETWEEN, CORRECTS, DENIES, DOUBTS, LEAVES_OPEN, NEARLY, WRONG
+from .hedges import BETWEEN, CORRECTS, DENIES, DOUBTS, NEARLY, WRONG
 from .kinds.date import Date, read_date, same_date
 from .kinds.plain_text import plain, same_text
+from .math.compare import compare
 from .math.normal import normal
+from .math.parse import parse
 from .math.percent_and_units import PERCENT
 from .math.structures import same_structure
 from .math.verdict import Rules
@@ -65,6 +68,7 @@ _VERB = lazy_compile(r"\b(?:is|are|was|were|has|have|had|equals|costs)\b")
 _TEXT = lazy_compile(r"\$?\\(?:text|textbf|mathrm|mathbf|textit)\s?\{([^{}]*)\}\$?")
 _OPTION = lazy_compile(r"\([A-H]\)[,:]?\s+(?=\S)")
 _AMOUNT = lazy_compile(r"[-+$€£¥]{0,2}[\d.,]+(?: ?[^\W\d_]{2,}){0,2}\.?")  # 7 dozen, 31切れ
+_WORD = lazy_compile(r"[^\W\d_]{2}")
 _LETTERS = lazy_compile(r"[A-J]{2,10}")
 _NO_SOLUTION = lazy_compile(
     r"(?:there (?:is|are) |(?:the|this) (?:equation|inequality|system(?: of equations)?|problem) has )?"
@@ -119,7 +123,7 @@ def only_quantity(text: str) -> str | None:
         return None
     before = _VERB.split(text[max(0, start - 30) : start])[-1]
     behind = text[end:]
-    if _CHANGED.search(before) or _CHANGED.search(text, end - 1, end + 30) and not _DIFFERENCE.match(behind):
+    if _CHANGED.search(before) or (_CHANGED.search(text, end - 1, end + 30) and not _DIFFERENCE.match(behind)):
         return None
     factor, unit = factor_at_start(behind.lstrip()), measure_at_start(normal(behind[:60]))
     return normal(f"{matches[-1].group()} {factor or unit or ''}")
@@ -152,6 +156,13 @@ def letters(gold: Gold, text: str, source: str, rules: Rules) -> bool:
     )
 
 
+def listed(gold: Gold, text: str, source: str, rules: Rules) -> bool:
+    """Whether the numbers that a statement lists are those of the gold answer."""
+    is_bare = source in ("last_line", "phrase") and len(text) <= MAX_LENGTH and not _WORD.search(gold.text)
+    numbers = listed_numbers(text) if is_bare else []
+    return bool(numbers) and compare(gold.parsed, parse(", ".join(numbers)), rules).correct
+
+
 def absent(gold: Gold, text: str, source: str, rules: Rules) -> bool:
     """Whether both say that there is no solution, or both that something does not exist."""
     texts = [normal(side).strip(" .") for side in (gold.text, text)]
@@ -165,6 +176,7 @@ def structure(gold: Gold, text: str, source: str, rules: Rules) -> bool:
 RULES = (
     Rule("one number", ("number",), one_number),
     Rule("named", ("text", "date"), is_named),
+    Rule("listed", ("set",), listed),
     Rule("no solution", ("text", "set", "formula"), absent),
     Rule("letters", ("set",), letters),
     Rule("structure", ("formula", "set", "tuple"), structure),

@@ -70,7 +70,7 @@ _NUMBER = lazy_compile(
 )
 _OPEN = lazy_compile(
     rf"\b(?:{DENIES}|or|either|whether|unless|could|may|{NEARLY}|between(?= \W{{0,2}}\d)|at least|at most|up to"
-    r"|(?:more|less|fewer) than)\b|[=\u2248~<>]",
+    r"|(?:more|less|fewer) than)\b|(?<![\w'\u2019/(])(?-i:[b-z])\b|[=\u2248~<>]",
     re.IGNORECASE,
 )
 _LISTED = lazy_compile(r"\A[^;:]*\band\b|\A[\w ]{0,40},\s*\Z", re.IGNORECASE)  # 12 nickels and 18 dimes; 12, 18
@@ -198,12 +198,15 @@ def _said_number(sentence: str) -> str | None:
 
 
 def numbers_at_end(text: str) -> ExtractedAnswer | None:
-    """The numbers of a last sentence that concludes with a list: "So she has 12 nickels and 18 dimes." """
-    sentence = _line_and_sentence(text)[1]
+    """A last sentence that concludes with a list of numbers: see the rule ``listed``."""
+    _, sentence = _line_and_sentence(text)
+    return extracted([sentence], "last_line") if _CONCLUDES.match(sentence) and listed_numbers(sentence) else None
+
+
+def listed_numbers(sentence: str) -> list[str]:
+    """The numbers of a plain sentence that lists them: "So she has 12 nickels and 18 dimes." """
     numbers, are_listed = _several_numbers(sentence)
-    if not numbers or not all(are_listed) or not _CONCLUDES.match(sentence):
-        return None
-    return extracted([match["number"] for match in numbers], "last_line")
+    return [match["number"] for match in numbers] if numbers and all(are_listed) else []
 
 
 def _line_and_sentence(text: str) -> tuple[str, str]:
