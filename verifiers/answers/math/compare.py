@@ -37,8 +37,7 @@ from .notation import (
     as_coordinates,
     as_vector,
     in_radians,
-    may_be_same_name,
-    with_same_argument,
+    without_argument,
 )
 from .parsed import Content, Formula, Group, ParsedAnswer, Words
 from .percent_and_units import same_number
@@ -112,11 +111,7 @@ def _other_kinds(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verd
 
 def _different_names(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
     """``y=2x`` and ``x=y/2`` are the same equation; ``x=5`` and ``y=5`` are not."""
-    if rules.notation == "flexible" and may_be_same_name(gold.variable or "", answer.variable or ""):
-        return _compare(
-            gold, replace(answer, variable=gold.variable, text=f"{gold.variable} = {answer.right_side}"), rules
-        )
-    if renamed := with_same_argument(gold, answer):
+    if renamed := without_argument(gold, answer):
         return _compare(gold, renamed, rules)
     if isinstance(gold.content, Formula | Words) and isinstance(answer.content, Formula | Words):
         return _by_algebra(gold, answer, rules)

@@ -18,10 +18,7 @@ DEGREES = (("°", 1),)
 RADIANS = frozenset(("rad", "radian"))
 
 _NAME = r"(?:[A-Za-z]|\\[a-z]+)(?:_(?:\w|\{[^{}]{1,9}\}))?"
-_INDEX_IN_WORDS = lazy_compile(r"(?P<name>[A-Za-z]|\\[a-z]+)_\{?\\?(?P<index>[a-z]{2,9})\}?")
-_CHOOSING = frozenset("max min avg mean initial final left right lower upper first second in out old new".split())  # noqa: SIM905
 _SEQUENCES = ("abcdefgh", "klmn", "pqrst", "uvw", "xyz")  # letters whose order everybody knows
-_FUNCTION = lazy_compile(r"(?P<name>[A-Za-z]'{0,2}) ?\( ?(?P<argument>[a-z]) ?\)")
 _ITS_ARGUMENT = lazy_compile(r"(?<=[A-Za-z\d}'])\([a-z](?:,[a-z])*\)\Z")
 _EIGENVALUE = lazy_compile(r"\\lambda_\{?\d\}?")  # whose numbers mean nothing
 _EXTREMES = lazy_compile(r"(?:max|min|maximum|minimum|largest|smallest|greatest|least)(?: value)?", re.IGNORECASE)
@@ -102,34 +99,13 @@ def as_vector(group: Group) -> Group:
     return Group("()", items) if is_vector else group
 
 
-def with_same_argument(gold: ParsedAnswer, answer: ParsedAnswer) -> ParsedAnswer | None:
-    """``f(n) = 2n`` as ``f(x) = 2x`` where the gold answer says ``f(x)``, if no other x is in it; ``y(x)`` as y."""
+def without_argument(gold: ParsedAnswer, answer: ParsedAnswer) -> ParsedAnswer | None:
+    """``y(x) = 2x`` as an equation for y where the gold answer has y, and the other way around; else ``None``."""
     names = [(side.variable or "").replace(" ", "") for side in (gold, answer)]
     bare = {_ITS_ARGUMENT.sub("", name) for name in names}
-    if len(bare) == 1 and not bare.isdisjoint(names) and isinstance(answer.content, Formula):  # y(x) = 2x for y = 2x
-        return replace(answer, text=f"{gold.variable} = {answer.right_side}", variable=gold.variable)
-    one, other = _FUNCTION.fullmatch(gold.variable or ""), _FUNCTION.fullmatch(answer.variable or "")
-    if (
-        one is None
-        or other is None
-        or one["name"] != other["name"]
-        or not isinstance(answer.content, Number | Formula | Words)
-    ):
+    if len(bare) > 1 or bare.isdisjoint(names) or not isinstance(answer.content, Formula):
         return None
-    new, old = one["argument"], other["argument"]
-    letters = re.compile(rf"\\[A-Za-z]+|[A-Za-z]{{3,}}|(?P<free>{new})|(?P<bound>{old})")
-    if any(match["free"] for match in letters.finditer(answer.right_side)):
-        return None
-    value = letters.sub(lambda match: new if match["bound"] else match[0], answer.right_side)
-    content = answer.content if isinstance(answer.content, Number) else replace(answer.content, text=value)
-    return replace(answer, text=f"{gold.variable} = {value}", content=content, variable=gold.variable, right_side=value)
-
-
-def may_be_same_name(one: str, other: str) -> bool:
-    """Whether one of two names is the other with an index in words: v and ``v_{esc}``, not ``v_1`` or ``v_{max}``."""
-    shorter, longer = sorted((one.replace(" ", ""), other.replace(" ", "")), key=len)
-    match = _INDEX_IN_WORDS.fullmatch(longer)
-    return match is not None and match["name"] == shorter and match["index"] not in _CHOOSING
+    return replace(answer, text=f"{gold.variable} = {answer.right_side}", variable=gold.variable)
 
 
 def _names(answer: ParsedAnswer) -> list[str] | None:

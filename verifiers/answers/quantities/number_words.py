@@ -1,4 +1,4 @@
-"""Numbers in words: ``eighteen``, ``fifty-two dollars``, ``two thirds``, ``three point five``."""
+"""Numbers in words: ``eighteen``, ``fifty-two dollars`` and ``two thirds``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ _SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10
 _DENOMINATORS = {"half": 2, "halve": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7,
                  "eighth": 8, "ninth": 9, "tenth": 10, "hundredth": 100, "thousandth": 1000}  # fmt: skip
 _START = lazy_compile(rf"(?:(minus|negative)\s)?(?=(?:{'|'.join(SMALL)}|half)(?![A-Za-z]))", re.IGNORECASE)
-_POINT = lazy_compile(rf"\spoint((?:\s(?:{'|'.join(list(SMALL)[:10])}))+)(?![A-Za-z])", re.IGNORECASE)
 _WORD = lazy_compile(r"[\s-]*([A-Za-z]+)")
 _IN_DIGITS = lazy_compile(r"\s?\((\d+)\)")
 _OF_A = lazy_compile(r"(?:\sof)?\san?(?=\s[a-z])")
@@ -31,9 +30,6 @@ def in_digits(text: str) -> str | None:
     found = _words(text[:200], start.end())
     words, sign = [word for word, _ in found], "-" if start[1] else ""
     value, count = _cardinal(words)
-    if count and (point := _POINT.match(text, found[count - 1][1])):
-        digits = "".join(str(SMALL[word.lower()]) for word in point[1].split())
-        return f"{sign}{value}.{digits}{text[point.end() :]}"
     fraction, more = _fraction(words[count:], value if count else 1)
     if count + more == 0:
         return None
