@@ -20,7 +20,7 @@ from typing import NamedTuple
 from grpo_env.lazy_regex import lazy_compile
 
 from .extract.languages import CHANGES, NOT, WITHOUT_SPACES
-from .extract.last_line import concludes, listed_numbers, named
+from .extract.last_line import calculated, concludes, listed_numbers, named
 from .gold import Gold
 from .hedges import BETWEEN, CORRECTS, DENIES, DOUBTS, NEARLY, WRONG
 from .kinds.date import Date, read_date, same_date
@@ -68,6 +68,7 @@ _VERB = lazy_compile(r"\b(?:is|are|was|were|has|have|had|equals|costs)\b")
 _TEXT = lazy_compile(r"\$?\\(?:text|textbf|mathrm|mathbf|textit)\s?\{([^{}]*)\}\$?")
 _OPTION = lazy_compile(r"\([A-H]\)[,:]?\s+(?=\S)")
 _AMOUNT = lazy_compile(r"[-+$€£¥]{0,2}[\d.,]+(?: ?[^\W\d_]{2,}){0,2}\.?")  # 7 dozen, 31切れ
+_WORKED_OUT = lazy_compile(r"(?<=\w)\s?\([^()]*=[^()]*\)\W*\Z")
 _WORD = lazy_compile(r"[^\W\d_]{2}")
 _LETTERS = lazy_compile(r"[A-J]{2,10}")
 _NO_SOLUTION = lazy_compile(
@@ -92,6 +93,9 @@ def one_number(gold: Gold, text: str, source: str, rules: Rules) -> bool:
     """Whether a statement has exactly one number, nothing that doubts or changes it, and the gold answer's value."""
     if not isinstance(gold.parsed.content, Number) or not may_state(text, source):
         return False
+    if source == "phrase" and "=" in text:  # 10 hours (4+6=10), $2 + $4 = $6
+        text = _WORKED_OUT.sub("", text)
+        text = calculated(text) or text
     number = only_number(text)
     expected = gold.parsed.content
     if number is None:

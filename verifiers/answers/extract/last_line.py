@@ -62,6 +62,7 @@ _RESULT = lazy_compile(
     rf"(?P<number>(?:-\s?)?(?:\\?[{SIGNS}]\s?)?\d[\d,]*(?:\.\d+)?(?:/\d+)?(?:\s?\\?%)?)"
     r"(?!\s?[-+*/^=(\d\\])(?P<rest>(?:(?!\.\s+[A-Z]|,\s(?:and|but|which)\b)[^\d=<>])*)\Z"
 )
+_UNKNOWN = lazy_compile(r"\d[xyzn]\b")
 _DOUBTFUL = lazy_compile(
     rf"\b(?:{DOUBTS}|{WRONG}|{CORRECTS}|not|never|cannot|ago|let|suppose|assume)\b|n['\u2019]t\b|[?]", re.IGNORECASE
 )
@@ -144,14 +145,20 @@ def number_at_end(text: str) -> ExtractedAnswer | None:
     whether it has only one.
     """
     line, sentence = _line_and_sentence(text)
-    result = _RESULT.search(line) if "=" in line else None
-    if result and not _DOUBTFUL.search(line) and (sentence == line or not _STEP.match(sentence)):
-        unit = measure_at_start(normal(result["rest"]))
-        return extracted([f"{result['number']} {unit or ''}"], "last_line")
+    if (result := calculated(line)) and (sentence == line or not _STEP.match(sentence)):
+        return extracted([result], "last_line")
     if said := _said_number(sentence) or _repeated(text, sentence):
         return extracted([said], "last_line")
     sentence = _with_digits(sentence)
     return extracted([sentence], "last_line") if concludes(sentence) else None
+
+
+def calculated(text: str) -> str | None:
+    """The result, with its unit, of a calculation that ends a text: "She bought 4+12+60=76 cakes." """
+    result = _RESULT.search(text) if "=" in text else None
+    if result is None or _DOUBTFUL.search(text) or _UNKNOWN.search(text):
+        return None
+    return f"{result['number']} {measure_at_start(normal(result['rest'])) or ''}"
 
 
 def _with_digits(sentence: str) -> str:
