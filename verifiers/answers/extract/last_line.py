@@ -106,6 +106,11 @@ _TOPIC = lazy_compile(
     r"|(?P<defined>[^\n]{1,80}?)\s(?:is|are|was|were) the)\b(?![^\n]*\bby\b)",
     re.IGNORECASE,
 )
+# "Domhnall Gleeson plays General Hux.", "The Confederate Army won this battle."
+_ACTS = lazy_compile(
+    r"(?:The\s)?(?P<name>[A-Z][\w.'-]*(?:\s[A-Z][\w.'-]*){0,4})\s"
+    r"(?:[a-z]{2,}(?:s|ed)|won|wrote|sang|had|became|took|led|is|was|are|were)\s(?![^\n]*(?:\bby\b|;))"
+)
 
 
 def last_line(text: str) -> ExtractedAnswer | None:
@@ -240,6 +245,8 @@ def named(sentence: str) -> str | None:
         return None
     subject = topic["concluded"] or topic["defined"] if topic else None
     rest = sentence[said[-1].end() :] if said else None
+    if topic is None and (acts := _ACTS.match(sentence)) and (not rest or (rest[0].islower() and _describes(rest, ""))):
+        return acts["name"]
     return subject if subject and (rest is None or _describes(rest, subject)) else rest
 
 
