@@ -45,9 +45,10 @@ _CONCLUDES = lazy_compile(
     re.IGNORECASE,
 )
 # "The median is 2.", "There are 3 dots in each group.", "Ann needs $23.", up to the number (TabMWP, MathVista)
-_SUBJECT = lazy_compile(r"(?!(?:He|She|It|They|We|You|I)\b)[A-Z][^$]*\$?\Z")
+_SUBJECT = lazy_compile(r"[A-Z][^$]*\$?\Z")
 _VERB = lazy_compile(
-    r"(?:(?<! it) (?:is|are|was|were|equals|has|have|had|made|\w{3,12}ed) (?:a total of )?(?:-\s?)?\$?|\$)\Z"
+    r"(?:(?<! it) (?:is|are|was|were|equals|has|have|had|made|sold|got|took|takes|\w{3,12}ed)"
+    r" (?:a total of |in |for )?(?:-\s?)?\$?|\$)\Z"
 )
 # A line that only tries or recalls something: "Let x = 3", "Initially x = 3."
 _TRIES = lazy_compile(
@@ -278,4 +279,4 @@ def concludes(sentence: str) -> bool:
     if number is None or not {"$", "="}.isdisjoint(sentence[number.start() :]):
         return False
     before = sentence[: number.start()]
-    return _VERB.search(before[-30:]) is not None and _SUBJECT.match(before) is not None
+    return bool(_VERB.search(before[-30:]) and _SUBJECT.match(before)) and not _REPORTS.search(before)
