@@ -69,6 +69,7 @@ _TEXT = lazy_compile(r"\$?\\(?:text|textbf|mathrm|mathbf|textit)\s?\{([^{}]*)\}\
 _OPTION = lazy_compile(r"\([A-H]\)[,:]?\s+(?=\S)")
 _AMOUNT = lazy_compile(r"[-+$€£¥]{0,2}[\d.,]+(?: ?[^\W\d_]{2,}){0,2}\.?")  # 7 dozen, 31切れ
 _WORKED_OUT = lazy_compile(r"(?<=\w)\s?\([^()]*=[^()]*\)\W*\Z")
+_ASIDE = lazy_compile(r"([^()]{2,80}?)\s*\([^()]{1,80}\)\.?")  # The Full Monty (1997)
 _WORD = lazy_compile(r"[^\W\d_]{2}")
 _LETTERS = lazy_compile(r"[A-J]{2,10}")
 _NO_SOLUTION = lazy_compile(
@@ -139,7 +140,7 @@ def may_state(text: str, source: str) -> bool:
 
 
 def is_named(gold: Gold, text: str, source: str, rules: Rules) -> bool:
-    """Whether a last line names the gold answer: "The winner is Boston.", "So Boston has more wins." """
+    """Whether an answer names the gold answer: "The winner is Boston.", "So Boston is older.", ``Boston (1630)``."""
     name = named(text) if source in ("last_line", "phrase") else None
     if name is None:
         return False

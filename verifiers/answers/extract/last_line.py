@@ -112,6 +112,7 @@ _ACTS = lazy_compile(
     r"(?:The\s)?(?P<name>[A-Z][\w.'-]*(?:\s[A-Z][\w.'-]*){0,4})\s"
     r"(?:[a-z]{2,}(?:s|ed)|won|wrote|sang|had|became|took|led|is|was|are|were)\s(?![^\n]*(?:\bby\b|;))"
 )
+_ASIDE = lazy_compile(r"(['\"*]?[A-Za-z][^()\n]{1,40}?)\s*\([^()\n]{1,80}\)\.?")  # The Full Monty (1997)
 
 
 def last_line(text: str) -> ExtractedAnswer | None:
@@ -241,6 +242,8 @@ def named(sentence: str) -> str | None:
     """
     if UNSURE.search(sentence) or _REPORTS.search(sentence):
         return None
+    if aside := _ASIDE.fullmatch(sentence):
+        return aside[1]
     said, topic = list(_SAYS.finditer(sentence)), _TOPIC.match(sentence)
     if said and _CLAUSES.search(sentence, said[0].end(), said[-1].start()):
         return None
