@@ -66,7 +66,7 @@ _DIFFERENCE = lazy_compile(  # 4 more emails in the morning than in the afternoo
 )
 _VERB = lazy_compile(r"\b(?:is|are|was|were|has|have|had|equals|costs)\b")
 _TEXT = lazy_compile(r"\$?\\(?:text|textbf|mathrm|mathbf|textit)\s?\{([^{}]*)\}\$?")
-_OPTION = lazy_compile(r"\([A-H]\)[,:]?\s+(?=\S)")
+_OPTION = lazy_compile(r"(?:\([A-H]\)[,:]?|[A-H][,.])\s+(?=\S)(?!\(?[A-H][).,:])")
 _AMOUNT = lazy_compile(r"[-+$€£¥]{0,2}[\d.,]+(?: ?[^\W\d_]{2,}){0,2}\.?")  # 7 dozen, 31切れ
 _WORKED_OUT = lazy_compile(r"(?<=\w)\s?\([^()]*=[^()]*\)\W*\Z")
 _ASIDE = lazy_compile(r"([^()]{2,80}?)\s*\([^()]{1,80}\)\.?")  # The Full Monty (1997)
