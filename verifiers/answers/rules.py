@@ -126,7 +126,7 @@ def only_quantity(text: str) -> str | None:
     start, end = matches[-1].span()
     if _OTHER_QUANTITY.search(text) or _COMMENT.search(text[:start]):
         return None
-    before = _VERB.split(text[max(0, start - 30) : start])[-1]
+    before = _VERB.split(text[max(0, start - 30) : end])[-1]
     behind = text[end:]
     if _CHANGED.search(before) or (_CHANGED.search(text, end - 1, end + 30) and not _DIFFERENCE.match(behind)):
         return None
