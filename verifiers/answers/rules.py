@@ -55,7 +55,7 @@ _OTHER_QUANTITY = lazy_compile(
 )
 # and, next to the number, what makes it another one: "before 1999", "18 per class", "18 more"
 _CHANGED = lazy_compile(
-    rf"\b(?:{NEARLY}|if|twice|double|triple|than|approx\w*|{BETWEEN}|squared|cubed|plus|minus|times the"
+    rf"\b(?:{NEARLY}|if|twice|double|triple|than|approx|{BETWEEN}|squared|cubed|plus|minus|times the"
     r"|factorial|choose|divided|negative|more|less|fewer|before|below|upper|lower|up to"
     r"|step|BCE?|AD|[ap]\.?m|(?<=\d )per|way|short|added|subtracted|began|started|shared|dropped|differed|decrease"
     r"|increase)(?!\w)",

@@ -77,7 +77,7 @@ _OPEN = lazy_compile(
 )
 _LISTED = lazy_compile(r"\A[^;:]*\band\b|\A[\w ]{0,40},\s*\Z", re.IGNORECASE)  # 12 nickels and 18 dimes; 12, 18
 # "The ratio for 2015 is 1.73.", "The club was founded in 1908."; not "Last year it was 9."
-_SAID = lazy_compile(r"\$?-?\d[\d.,]*%?(?: [a-z]+){0,4}\.?")
+_SAID = lazy_compile(r"(?:(?:approximately|about) (?=\$?\d[\d,]*\.\d))?(?P<said>\$?-?\d[\d.,]*%?(?: [a-z]+){0,4})\.?")
 _PRONOUN = lazy_compile(r"\b(?:it|he|she|they|this|that)\s*\Z", re.IGNORECASE)
 _APART = lazy_compile(r"[,;:]|\b(?:and|while|whereas)\b", re.IGNORECASE)
 _DIGITS = lazy_compile(r"\d(?:[\d.,]*\d)?")
@@ -208,7 +208,8 @@ def _said_number(sentence: str) -> str | None:
     rest, words = sentence[said[0].end() :], _DIGITS.split(sentence)[1:-1]
     is_new = bool(words) or not concludes(sentence)  # else the rule ``one number`` decides
     is_same = len(set(_DIGITS.findall(sentence))) == 1  # "5 occurs most often, so the mode is 5."
-    return rest if is_new and _SAID.fullmatch(rest) and (is_same or not any(map(_APART.search, words[-1:]))) else None
+    said_number = _SAID.fullmatch(rest) if is_new and (is_same or not any(map(_APART.search, words[-1:]))) else None
+    return said_number["said"] if said_number else None
 
 
 def numbers_at_end(text: str) -> ExtractedAnswer | None:
