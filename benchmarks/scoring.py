@@ -89,7 +89,7 @@ class Memory:
             self.parent = max(self.parent, parent.memory_info().rss)
             for child in parent.children(recursive=True):
                 try:
-                    if "function_worker" in " ".join(child.cmdline()):
+                    if "function_calls" in " ".join(child.cmdline()):
                         self.largest_child = max(self.largest_child, child.memory_info().rss)
                 except psutil.Error:
                     continue

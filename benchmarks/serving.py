@@ -208,7 +208,7 @@ class Disturber(threading.Thread):
 
 def is_worker(process: psutil.Process) -> bool:
     with suppress(psutil.Error):
-        return "function_worker" in " ".join(process.cmdline())
+        return "function_calls" in " ".join(process.cmdline())
     return False
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from latex2sympy2_extended import NormalizationConfig
 from math_verify import LatexExtractionConfig, parse, verify
 
-from grpo_env.workers.worker_process import has_grown, limit_memory, limit_processor_time, read_requests
+from grpo_env.workers.child_process import has_grown, limit_memory, limit_processor_time, read_requests
 
 # As TRL 1.16 calls it; without these, math-verify has its defaults.
 BOXED: dict[str, Any] = {

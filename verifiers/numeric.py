@@ -27,7 +27,7 @@ from .answers.quantities.number_words import in_digits
 from .answers.quantities.units import factor_at_start, measure_at_start, same_unit
 from .answers.rules import inner_text, may_state, only_quantity
 from .optional_packages import optional_package
-from .physical_units import Quantity, converted, read_quantity
+from .unit_conversion import Quantity, converted, read_quantity
 
 Units = Literal["optional", "convert"]
 

@@ -14,7 +14,7 @@ from typing import Any
 from grpo_env.environments.children import adopt_orphans, descendants, end
 from grpo_env.environments.values import cut, result_text, state_of
 from grpo_env.registry import load_function
-from grpo_env.workers.worker_process import read_requests
+from grpo_env.workers.child_process import read_requests
 
 MAX_MESSAGE = 1_000  # characters of an exception
 

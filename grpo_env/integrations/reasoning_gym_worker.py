@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 from reasoning_gym.factory import create_dataset
 
-from grpo_env.workers.worker_process import limit_processor_time, read_requests
+from grpo_env.workers.child_process import limit_processor_time, read_requests
 
 _REPLY = 4096  # bytes
 _TUPLES = ("arc_agi", "rearc")  # their scorers compare boards as tuples of tuples, which JSON gives as lists

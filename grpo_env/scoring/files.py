@@ -25,7 +25,7 @@ from grpo_env.rows.formats.join import By
 from grpo_env.rows.writer import check_new
 from grpo_env.taskfile.schema import AnySplit
 from grpo_env.taskfile.task import Task
-from grpo_env.workers.cores import usable_cores
+from grpo_env.workers.core_count import usable_cores
 
 from .chunks import cut_file
 from .columns import Fields

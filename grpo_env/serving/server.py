@@ -14,7 +14,7 @@ from types import FrameType
 
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import Task
-from grpo_env.workers.cores import usable_cores
+from grpo_env.workers.core_count import usable_cores
 
 from .admission import Admission
 from .app import make_app

@@ -16,7 +16,7 @@ from grpo_env.errors import UsageError, nearest
 from grpo_env.registry import built_in_name
 from grpo_env.terminal import shortened
 
-from .removed import REMOVED
+from .removed_keys import REMOVED
 from .schema import VerifierSpec
 
 SHOWN = 100  # characters of a value in a message

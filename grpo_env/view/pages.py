@@ -20,8 +20,9 @@ from grpo_env.results.report.spans import merge_steps
 from grpo_env.results.report.svg import svg
 from grpo_env.results.rows import prompt_of
 
-from . import marks, queries
+from . import queries
 from .duckdb_index import Store
+from .marked_text import differences, marked
 from .selection import NUMBERS, PAGE, Selection, number_names
 
 MAX_PROMPT = 20_000  # characters shown of a prompt
@@ -96,7 +97,7 @@ def detail(row: Mapping[str, Any], indexed: Mapping[str, Any], q: str = "") -> d
     return {
         "row": row,
         "parts": parts,
-        "text": marks.marked(text, colored, answer, q) if isinstance(text, str) else None,
+        "text": marked(text, colored, answer, q) if isinstance(text, str) else None,
         "messages": messages(row),
         "steps": steps(row),
         "turns": turns,
@@ -150,7 +151,7 @@ def group_page(
         "base": numbers[chosen],
         "start": start,
         "texts": [
-            marks.marked(text, q=selection.q, spans=[] if place == chosen else marks.differences(text, texts[chosen]))
+            marked(text, q=selection.q, spans=[] if place == chosen else differences(text, texts[chosen]))
             for place, text in enumerate(texts)
         ],
         "messages": messages(rows[0]),

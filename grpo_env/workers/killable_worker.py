@@ -1,7 +1,7 @@
 """Worker processes that can be killed: a piece of work that hangs, crashes or fills the memory ends only its process.
 
 ``ReplaceableWorker`` calls a function within the deadlines of verifiers. ``ProgramWorker`` runs a module that answers
-JSON requests by ``worker_process.read_requests``. Both replace a process that died or was late. All of these processes
+JSON requests by ``child_process.read_requests``. Both replace a process that died or was late. All of these processes
 end when the process that started them ends, also while they start or are stuck, and also if it is killed.
 """
 
@@ -25,7 +25,7 @@ from weakref import WeakSet
 from grpo_env.core import SpentError
 from grpo_env.errors import RunError
 from grpo_env.workers.deadlines import Clock, Late, Lateness, Place, make_memory
-from grpo_env.workers.frames import BrokenFrameError, Frames, forever
+from grpo_env.workers.pipe_messages import BrokenFrameError, Frames, forever
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -53,7 +53,7 @@ class LateVerifierError(LateError):
 
 
 class _Process:
-    """``python -m module arguments PIPE`` with the other end of the pipe, and a lifeline: see ``worker_process``.
+    """``python -m module arguments PIPE`` with the other end of the pipe, and a lifeline: see ``child_process``.
 
     ``Pipe`` makes descriptors that no program started from here inherits, so only this process, and what it forks,
     has the writing end of the lifeline. ``forget`` closes it in a fork by Python (``multiprocessing``, ``DataLoader``).
@@ -70,7 +70,7 @@ class _Process:
             shared = [] if memory is None else [memory]
             ends = [*map(str, shared), str(child_end.fileno())]
             self._popen = subprocess.Popen(
-                [*_PYTHON, "grpo_env.workers.worker_process", str(lifeline.fileno()), module, *arguments, *ends],
+                [*_PYTHON, "grpo_env.workers.child_process", str(lifeline.fileno()), module, *arguments, *ends],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -302,7 +302,7 @@ class ReplaceableWorker(_Owner, Generic[A, B]):
         memory = make_memory()
         try:
             self._clock = Clock(memory)
-            return _Process("grpo_env.workers.function_worker", memory=memory)
+            return _Process("grpo_env.workers.function_calls", memory=memory)
         finally:
             os.close(memory)
 

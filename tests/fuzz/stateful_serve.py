@@ -185,7 +185,7 @@ class Server:
 def is_worker(process: psutil.Process) -> bool:
     """Whether a child of the server is a scoring process that has not ended."""
     with suppress(psutil.Error):
-        return "grpo_env.workers.function_worker" in " ".join(process.cmdline())
+        return "grpo_env.workers.function_calls" in " ".join(process.cmdline())
     return False
 
 

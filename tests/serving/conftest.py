@@ -127,7 +127,7 @@ class Server:
     def workers(self):
         """The server's scoring processes."""
         children = psutil.Process(self.process.pid).children()
-        return [child for child in children if "function_worker" in " ".join(child.cmdline())]
+        return [child for child in children if "function_calls" in " ".join(child.cmdline())]
 
     def close(self):
         self.process.kill()

@@ -18,7 +18,7 @@ from grpo_env.core import Example, Message
 from grpo_env.docgen.task_summary import describe
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.prompt import unused_template_kwargs
-from grpo_env.taskfile.removed import REMOVED
+from grpo_env.taskfile.removed_keys import REMOVED
 from grpo_env.taskfile.task import find_task_file, finds_task, load_task, make_task, task_files
 from grpo_env.taskfile.yaml_file import parse_yaml
 

@@ -19,7 +19,7 @@ from grpo_env.trainer.config import FIELDS, GROUPS, TrainConfig, check_effects
 from grpo_env.trainer.config.effects import NEEDS
 from grpo_env.trainer.config.hints import HINTS
 from grpo_env.trainer.config.presets import PRESETS
-from grpo_env.trainer.config.removed import REMOVED, without_idle
+from grpo_env.trainer.config.removed_settings import REMOVED, without_idle
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from grpo_env.cli.app import app as command
 from grpo_env.errors import UsageError
 from grpo_env.results.report.page import number
-from grpo_env.view import marks
+from grpo_env.view import marked_text
 from grpo_env.view.app import make_app
 from grpo_env.view.bundle import bundle
 from grpo_env.view.run_page import charts
@@ -301,13 +301,13 @@ def test_empty_fields_of_a_form_are_no_filters(hostile, browse):
 
 
 def test_differences_are_the_words_that_the_other_lacks():
-    spans = marks.differences("She sells 13 eggs a day.", "She sells 9 eggs.")
+    spans = marked_text.differences("She sells 13 eggs a day.", "She sells 9 eggs.")
     assert ["She sells 13 eggs a day."[span.start : span.end] for span in spans] == ["13", "a day"]
-    assert marks.differences("same", "same") == []
+    assert marked_text.differences("same", "same") == []
 
 
 def test_a_search_is_marked_where_it_is():
-    html = marks.marked("An Apple, an apple", q="apple")
+    html = marked_text.marked("An Apple, an apple", q="apple")
     assert html.count('class="hit"') == 2
 
 

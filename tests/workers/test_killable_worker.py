@@ -11,12 +11,12 @@ import psutil
 import pytest
 
 from grpo_env.errors import RunError
-from grpo_env.workers.frames import MARK
 from grpo_env.workers.killable_worker import LateError, ProgramWorker, ReplaceableWorker, WorkerDiedError
+from grpo_env.workers.pipe_messages import MARK
 
 ECHO = """
 import os, signal, sys, time
-from grpo_env.workers.worker_process import limit_processor_time, read_requests
+from grpo_env.workers.child_process import limit_processor_time, read_requests
 
 print("libraries may print")
 for request, send in read_requests(sys.argv):

@@ -14,7 +14,7 @@ from grpo_env.errors import nearest
 from grpo_env.field_limits import bounds
 
 from .hints import HINTS
-from .removed import REMOVED
+from .removed_settings import REMOVED
 
 
 def unknown(name: str, value: Any, fields: Mapping[str, FieldInfo], groups: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from grpo_env.errors import RunError, UsageError, memory_ran_out
 from grpo_env.taskfile.mixture import Mixture, load_mixture
 
 from ..config import TrainConfig, flatten
-from ..config.removed import without_idle
+from ..config.removed_settings import without_idle
 from ..engine.policy import Policy
 from ..engine.sharding import full_model_state, full_state, is_sharded, shard_state
 from .folder import MODEL, TASK, RunFiles, atomic_write, fsync, new_folder, read_config, write_errors

@@ -19,7 +19,7 @@ from antlr4 import PredictionMode
 from latex2sympy2_extended.latex2sympy2 import ConversionConfig, _Latex2Sympy
 
 from grpo_env.lazy_regex import lazy_compile
-from grpo_env.workers.worker_process import limit_memory, limit_processor_time, read_requests
+from grpo_env.workers.child_process import limit_memory, limit_processor_time, read_requests
 
 from .grammar import UndecidedError
 from .sympy_equality import Closeness, same

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-SHOW = "from grpo_env.workers.cores import usable_cores; print(usable_cores())"
+SHOW = "from grpo_env.workers.core_count import usable_cores; print(usable_cores())"
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="not Linux")

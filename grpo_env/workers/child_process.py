@@ -1,6 +1,6 @@
 """The child's side of ``killable_worker``: a process that ends with its parent, and what its programs use.
 
-``python -P -m grpo_env.workers.worker_process LIFELINE MODULE ...`` runs ``MODULE`` as ``python -m`` does. Nothing
+``python -P -m grpo_env.workers.child_process LIFELINE MODULE ...`` runs ``MODULE`` as ``python -m`` does. Nothing
 heavy is imported before the process is tied to its parent.
 """
 
@@ -50,7 +50,7 @@ def read_requests(arguments: Sequence[str]) -> Iterator[tuple[dict[str, Any], Ca
     """
     import json
 
-    from grpo_env.workers.frames import BrokenFrameError, Frames
+    from grpo_env.workers.pipe_messages import BrokenFrameError, Frames
 
     def answer(reply: Mapping[str, Any]) -> None:
         pipe.send(json.dumps(reply).encode())

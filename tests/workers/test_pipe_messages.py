@@ -7,8 +7,7 @@ import time
 
 import pytest
 
-from grpo_env.workers import frames
-from grpo_env.workers.frames import HEADER, MARK, MAX_BYTES, BrokenFrameError, Frames
+from grpo_env.workers.pipe_messages import HEADER, MARK, MAX_BYTES, BrokenFrameError, Frames
 
 
 @pytest.fixture
@@ -42,7 +41,7 @@ def test_a_message_arrives_whole_in_both_directions(ends, size):
     ],
 )
 def test_what_is_no_frame_ends_the_exchange(ends, monkeypatch, written, reason):
-    monkeypatch.setattr(frames, "FRAME_SECONDS", 0.2)
+    monkeypatch.setattr(pipe_messages, "FRAME_SECONDS", 0.2)
     parent, theirs = ends
     theirs.sendall(written)
     with pytest.raises(BrokenFrameError, match=reason):
@@ -50,7 +49,7 @@ def test_what_is_no_frame_ends_the_exchange(ends, monkeypatch, written, reason):
 
 
 def test_a_closed_end_and_one_that_does_not_read_are_errors(ends, monkeypatch):
-    monkeypatch.setattr(frames, "FRAME_SECONDS", 0.2)
+    monkeypatch.setattr(pipe_messages, "FRAME_SECONDS", 0.2)
     parent, theirs = ends
     with pytest.raises(BrokenFrameError, match="does not read"):
         parent.send(bytes(2**24))
