@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from grpo_env.workers import pipe_messages
 from grpo_env.workers.pipe_messages import HEADER, MARK, MAX_BYTES, BrokenFrameError, Frames
 
 
