@@ -1,13 +1,11 @@
-"""The score row, one for each completion: its keys (docs/scoring.md), and its columns in Parquet."""
+"""The score row, one for each completion, and its keys (docs/scoring.md)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from grpo_env.core import Completion, Example, Score
 from grpo_env.rows.formats.file_format import PROMPT_RECORDED
-from grpo_env.taskfile.schema import VerifierSpec
 from grpo_env.taskfile.task import Task
 
 from .group_advantages import Advantage
@@ -116,59 +114,3 @@ def _say(score: Score, row: dict[str, Any]) -> None:
 
 def _without_nulls(record: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in record.items() if value is not None}
-
-
-JSON_COLUMNS = ("turns", "environment", "tools")
-"""Columns of an episode, whose arguments and states have no common type; they are JSON in Parquet."""
-
-
-def arrow_schema(tasks: Sequence[Task], *, text_prompts: bool = False) -> Any:
-    """The Arrow schema of the score rows of tasks. ``parts`` has a column for each part of any of them."""
-    import pyarrow as pa
-
-    step = pa.struct(
-        [("start", pa.int64()), ("end", pa.int64()), ("value", pa.float64()), ("explanation", pa.string())]
-    )
-
-    def part(specs: Sequence[VerifierSpec]) -> Any:
-        columns = [(name, pa.float64()) for name in ("value", "weight", "process")]
-        columns += [(name, pa.string()) for name in ("status", "answer", "gold", "kind", "explanation", "rule")]
-        columns += [("steps", pa.list_(step))]
-        nested = [spec.of for spec in specs if spec.of]
-        return pa.struct(columns + ([("parts", parts(nested))] if nested else []))
-
-    def parts(several: Sequence[Mapping[str, VerifierSpec]]) -> Any:
-        names = dict.fromkeys(name for specs in several for name in specs)
-        return pa.struct([(name, part([specs[name] for specs in several if name in specs])) for name in names])
-
-    message = pa.struct([("role", pa.string()), ("content", pa.string())])
-    return pa.schema(
-        [
-            ("id", pa.string()),
-            ("line", pa.int64()),
-            ("completion", pa.int64()),
-            ("group", pa.string()),
-            ("file", pa.string()),
-            ("task", pa.string()),
-            ("metric", pa.string()),
-            ("prompt", pa.string() if text_prompts else pa.list_(message)),
-            (PROMPT_RECORDED, pa.bool_()),
-            ("text", pa.string()),
-            ("reasoning_content", pa.string()),
-            ("finish_reason", pa.string()),
-            ("num_tokens", pa.int64()),
-            ("total", pa.float64()),
-            ("status", pa.string()),
-            ("explanation", pa.string()),
-            ("rule", pa.string()),
-            ("parts", parts([task.spec.verifiers for task in tasks])),
-            ("steps", pa.list_(step)),
-            ("seconds", pa.float64()),
-            ("turns", pa.string()),
-            ("environment", pa.string()),
-            ("tools", pa.string()),
-            ("label", pa.bool_()),
-            ("advantage", pa.float64()),
-            ("step_advantages", pa.list_(pa.float64())),
-        ]
-    )

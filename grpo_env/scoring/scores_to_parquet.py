@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from grpo_env.rows.parquet_writer import parquet_writer
+from grpo_env.rows.formats.file_format import PROMPT_RECORDED
 from grpo_env.rows.reader import replace_surrogates
+from grpo_env.rows.writer import parquet_writer
+from grpo_env.taskfile.schema import VerifierSpec
 from grpo_env.taskfile.task import Task
 
-from .score_row import JSON_COLUMNS, arrow_schema
+JSON_COLUMNS = ("turns", "environment", "tools")
+"""Columns of an episode, whose arguments and states have no common type; they are JSON in Parquet."""
 
 
 def write_parquet(task: Task, rows: Path, out: Path) -> None:
@@ -49,3 +53,55 @@ def _without_surrogates(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _without_surrogates(item) for key, item in value.items()}
     return value
+
+
+def arrow_schema(tasks: Sequence[Task], *, text_prompts: bool = False) -> Any:
+    """The Arrow schema of the score rows of tasks. ``parts`` has a column for each part of any of them."""
+    import pyarrow as pa
+
+    step = pa.struct(
+        [("start", pa.int64()), ("end", pa.int64()), ("value", pa.float64()), ("explanation", pa.string())]
+    )
+
+    def part(specs: Sequence[VerifierSpec]) -> Any:
+        columns = [(name, pa.float64()) for name in ("value", "weight", "process")]
+        columns += [(name, pa.string()) for name in ("status", "answer", "gold", "kind", "explanation", "rule")]
+        columns += [("steps", pa.list_(step))]
+        nested = [spec.of for spec in specs if spec.of]
+        return pa.struct(columns + ([("parts", parts(nested))] if nested else []))
+
+    def parts(several: Sequence[Mapping[str, VerifierSpec]]) -> Any:
+        names = dict.fromkeys(name for specs in several for name in specs)
+        return pa.struct([(name, part([specs[name] for specs in several if name in specs])) for name in names])
+
+    message = pa.struct([("role", pa.string()), ("content", pa.string())])
+    return pa.schema(
+        [
+            ("id", pa.string()),
+            ("line", pa.int64()),
+            ("completion", pa.int64()),
+            ("group", pa.string()),
+            ("file", pa.string()),
+            ("task", pa.string()),
+            ("metric", pa.string()),
+            ("prompt", pa.string() if text_prompts else pa.list_(message)),
+            (PROMPT_RECORDED, pa.bool_()),
+            ("text", pa.string()),
+            ("reasoning_content", pa.string()),
+            ("finish_reason", pa.string()),
+            ("num_tokens", pa.int64()),
+            ("total", pa.float64()),
+            ("status", pa.string()),
+            ("explanation", pa.string()),
+            ("rule", pa.string()),
+            ("parts", parts([task.spec.verifiers for task in tasks])),
+            ("steps", pa.list_(step)),
+            ("seconds", pa.float64()),
+            ("turns", pa.string()),
+            ("environment", pa.string()),
+            ("tools", pa.string()),
+            ("label", pa.bool_()),
+            ("advantage", pa.float64()),
+            ("step_advantages", pa.list_(pa.float64())),
+        ]
+    )

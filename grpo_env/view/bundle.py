@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from grpo_env.errors import RunError, UsageError
 
-from . import pages, queries
+from . import index_queries, pages
 from .duckdb_index import Store, Table
 from .selection import Selection
 from .sources import find_sources
@@ -29,10 +29,10 @@ def bundle(paths: Sequence[Path], query: str, limit: int) -> str:
     with _indexed(paths[0]) as (store, table):
         fields = dict(parse_qsl(urlsplit(query).query or query.removeprefix("?")))
         selection = Selection.parse({key: value for key, value in fields.items() if key != "token"}, table.parts)
-        rows = queries.page(store, table, selection, limit)
+        rows = index_queries.page(store, table, selection, limit)
         if not rows:
             raise UsageError(f"no completion matches {query!r}")
-        return _render(store, table, rows, selection, queries.count(store, table, selection))
+        return _render(store, table, rows, selection, index_queries.count(store, table, selection))
 
 
 @contextmanager

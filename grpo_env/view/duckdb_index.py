@@ -22,7 +22,7 @@ from grpo_env.errors import UsageError
 from grpo_env.results.part_scores import named_parts
 from grpo_env.rows.reader import read_records
 
-from .index_sql import MACROS, row_paths, rows_sql, texts_sql
+from .index_tables import MACROS, row_paths, rows_sql, texts_sql
 from .sources import Source
 
 HEAD = 1000  # rows that are shown while the rest of a file is indexed

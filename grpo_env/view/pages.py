@@ -20,7 +20,7 @@ from grpo_env.results.report.spans import merge_steps
 from grpo_env.results.report.svg import svg
 from grpo_env.results.rows import prompt_of
 
-from . import queries
+from . import index_queries
 from .duckdb_index import Store
 from .marked_text import differences, marked
 from .selection import NUMBERS, PAGE, Selection, number_names
@@ -40,24 +40,24 @@ def templates() -> Environment:
 
 def home_page(store: Store) -> dict[str, Any]:
     """The context of ``home.html``."""
-    rows = [queries.summary(store, table, Selection()) for table in store.tables]
+    rows = [index_queries.summary(store, table, Selection()) for table in store.tables]
     return {"files": list(zip(store.sources, store.tables, rows, strict=True))}
 
 
 def list_page(store: Store, number: int, selection: Selection) -> dict[str, Any]:
     """The context of ``list.html``."""
     table = store.tables[number]
-    summary = queries.summary(store, table, selection)
+    summary = index_queries.summary(store, table, selection)
     last = max(1, -(-summary["rows"] // PAGE))
     if selection.page > last:
         raise UsageError(f"page={selection.page}: there are {last:,} pages")
     return {
         **_base(store, number, selection),
-        "rows": queries.page(store, table, selection),
+        "rows": index_queries.page(store, table, selection),
         "summary": summary,
         "chart": svg(Columns("reward", distribution(np.array(summary["rewards"], dtype=float)))),
         "last": last,
-        "choices": queries.choices(store, table, selection),
+        "choices": index_queries.choices(store, table, selection),
         "numbers": {name: NUMBERS[name][1] if name in NUMBERS else name for name in number_names(table.parts)},
         "top_parts": [(place, name) for place, name in enumerate(table.parts) if "." not in name],
     }
@@ -66,19 +66,19 @@ def list_page(store: Store, number: int, selection: Selection) -> dict[str, Any]
 def row_page(store: Store, number: int, selection: Selection, n: int) -> dict[str, Any] | None:
     """The context of ``row.html``; ``None`` if there is no such row."""
     table = store.tables[number]
-    indexed = queries.index_row(store, table, n)
+    indexed = index_queries.index_row(store, table, n)
     row = store.row(table, n) if indexed else None
     if indexed is None or row is None:
         return None
-    neighbors = queries.neighbors(store, table, selection, n)
+    neighbors = index_queries.neighbors(store, table, selection, n)
     wrong = replace(selection, equal={**selection.equal, "verdict": "wrong"})
     return {
         **_base(store, number, selection),
         "indexed": indexed,
         "neighbors": neighbors,
-        "wrong": queries.neighbors(store, table, wrong, n),
+        "wrong": index_queries.neighbors(store, table, wrong, n),
         "list_page": -(-neighbors["place"] // PAGE),
-        "found": queries.count(store, table, selection),
+        "found": index_queries.count(store, table, selection),
         **detail(row, indexed, selection.q),
     }
 
@@ -135,7 +135,7 @@ def group_page(
 ) -> dict[str, Any] | None:
     """The context of ``group.html``: completions side by side, with what differs from the ``base``."""
     table = store.tables[number]
-    indexed = queries.group_rows(store, table, g, start)
+    indexed = index_queries.group_rows(store, table, g, start)
     if not indexed:
         return None
     rows = [store.row(table, row["n"]) or {} for row in indexed]
@@ -147,7 +147,7 @@ def group_page(
         **_base(store, number, selection),
         "indexed": indexed,
         "table_of_parts": part_table(parts),
-        "per_page": queries.MAX_GROUP,
+        "per_page": index_queries.MAX_GROUP,
         "base": numbers[chosen],
         "start": start,
         "texts": [

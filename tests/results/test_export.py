@@ -257,7 +257,7 @@ def test_every_completion_is_counted_and_the_chosen_is_better(groups, per_prompt
 @pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
 @pytest.mark.parametrize("kind", ["sft", "dpo", "prm"])
 def test_jsonl_and_parquet_have_the_same_rows(tmp_path, kind, suffix, monkeypatch):
-    monkeypatch.setattr("grpo_env.rows.parquet_writer.ROW_GROUP", 2)
+    monkeypatch.setattr("grpo_env.rows.writer.ROW_GROUP", 2)
     rows = [
         stepped(f"a{at}\nb", (0, 2, 1.0), (3, 4, 0.0), total=1.0 - at, id=str(g), completion=at, prompt=CHAT)
         for g in range(5)

@@ -10,9 +10,8 @@ from typing import Any
 from torch import Tensor
 
 from grpo_env.rows.formats.packed_example import COLUMN, pack
-from grpo_env.rows.parquet_writer import parquet_writer
-from grpo_env.scoring.score_row import arrow_schema
-from grpo_env.scoring.scores_to_parquet import parquet_row
+from grpo_env.rows.writer import parquet_writer
+from grpo_env.scoring.scores_to_parquet import arrow_schema, parquet_row
 from grpo_env.taskfile.task import Task
 
 from ..shared_types import ScoredRollout

@@ -1,4 +1,4 @@
-"""The SQL of the index. It is made of constants and numbers only: names of parts and paths of files are parameters."""
+"""The SQL that makes the tables of the index, of constants and numbers only: names and paths are parameters."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import pytest
 
 from grpo_env.errors import UsageError
 from grpo_env.results.report import make_report
-from grpo_env.view import queries
+from grpo_env.view import index_queries
 from grpo_env.view.selection import Selection
 
 
@@ -23,8 +23,8 @@ def store(rows, index, tmp_path_factory):
 def found(store, address):
     table = store.tables[0]
     selection = Selection.parse(address, table.parts)
-    rows = queries.page(store, table, selection)
-    assert queries.count(store, table, selection) == len(rows)
+    rows = index_queries.page(store, table, selection)
+    assert index_queries.count(store, table, selection) == len(rows)
     return [row["n"] for row in rows]
 
 
@@ -53,10 +53,10 @@ def test_filters_and_order(store, address, expected):
 
 def test_advantages_by_hand(store):
     # Rewards 1 and 2: mean 1.5, sample deviation sqrt(0.5).
-    mixed = queries.index_row(store, store.tables[0], 0)
+    mixed = index_queries.index_row(store, store.tables[0], 0)
     assert mixed["advantage"] == pytest.approx(-0.5 / 0.5**0.5)
-    assert queries.index_row(store, store.tables[0], 2)["advantage"] == 0
-    assert queries.index_row(store, store.tables[0], 8)["advantage"] is None
+    assert index_queries.index_row(store, store.tables[0], 2)["advantage"] == 0
+    assert index_queries.index_row(store, store.tables[0], 8)["advantage"] is None
 
 
 def test_groups_are_those_of_the_report(rows, store):
@@ -69,7 +69,7 @@ def test_long_names_of_groups_and_rows_differ_in_their_last_letters(row, write, 
     long = "Let us think step by step. " * 20
     made = [row(p, c, c, group=long + f"g{p}", id=long + f"q{p}") for p in range(2) for c in range(2)]
     store = index(write(made))
-    rows = queries.page(store, store.tables[0], Selection())
+    rows = index_queries.page(store, store.tables[0], Selection())
     assert [row["size"] for row in rows] == [2] * 4
     assert len({row["id"] for row in rows}) == 2
 
@@ -91,7 +91,7 @@ def test_neighbors_walk_through_the_selection_in_its_order(store, address):
     for place, n in enumerate(expected, start=1):
         before = expected[place - 2] if place > 1 else None
         after = expected[place] if place < len(expected) else None
-        assert queries.neighbors(store, table, selection, n) == {"before": before, "after": after, "place": place}
+        assert index_queries.neighbors(store, table, selection, n) == {"before": before, "after": after, "place": place}
 
 
 def test_search_ignores_case_unless_it_has_a_capital(row, write, index):
@@ -125,7 +125,7 @@ def test_rules(row, write, index):
     assert found(store, {"rule": "number", "verdict": "wrong"}) == [1]
     assert found(store, {"rule": "another part"}) == []
     counts = [
-        queries.choices(store, store.tables[0], Selection.parse(address, ()))["rule"]
+        index_queries.choices(store, store.tables[0], Selection.parse(address, ()))["rule"]
         for address in ({}, {"verdict": "correct"}, {"verdict": "wrong", "rule": "same text"})
     ]
     assert counts == [{"number": 3, "same text": 1}, {"number": 1, "same text": 1}, {"number": 1}]
