@@ -20,7 +20,7 @@ from typing import NamedTuple
 from grpo_env.lazy_regex import lazy_compile
 
 from .extract.languages import CHANGES, NOT, WITHOUT_SPACES
-from .extract.last_line import calculated, concludes, listed_numbers, named
+from .extract.last_sentence import calculated, concludes, listed_numbers, named
 from .gold import Gold
 from .hedges import BETWEEN, CORRECTS, DENIES, DOUBTS, NEARLY, WRONG
 from .kinds.date import Date, read_date, same_date

@@ -39,8 +39,9 @@ from .boxed import EMPTY, boxed
 from .ending import before_new_question, without_farewell
 from .hashes import hashes
 from .json_field import json_field
-from .last_line import last_line, letter_at_end, name_at_end, number_at_end, numbers_at_end
+from .last_line import last_line, letter_at_end
 from .last_number import last_number
+from .last_sentence import name_at_end, number_at_end, numbers_at_end
 from .result import ALL_SOURCES, MAX_LENGTH, SOURCES, ExtractedAnswer, Source, extracted, is_number, unit_behind
 from .stated import stated, statements
 from .tags import from_answer_tags, other_tags

@@ -6,7 +6,7 @@ import pytest
 
 from grpo_env.core import Completion, Example
 from grpo_env.verifiers.accuracy import Accuracy
-from grpo_env.verifiers.answers.extract.last_line import named
+from grpo_env.verifiers.answers.extract.last_sentence import named
 
 
 @pytest.mark.parametrize(
