@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import warnings
 from decimal import Decimal, InvalidOperation
 from itertools import accumulate
 from typing import NoReturn
@@ -17,6 +18,8 @@ MAX_DEPTH = 100  # arrays and objects inside of each other
 
 _BOXED = lazy_compile(r"\\(?:boxed|fbox)\s*\{(.*)\}", re.DOTALL)
 _FENCED = lazy_compile(r"\s*```[a-z]{0,9}\s(.*?)\s*```\s*", re.DOTALL | re.IGNORECASE)
+
+warnings.filterwarnings("ignore", category=SyntaxWarning, module="<unknown>")  # of ``ast.literal_eval``, for ``[1in]``
 
 Json = None | bool | Decimal | str | list["Json"] | dict[str, "Json"]
 

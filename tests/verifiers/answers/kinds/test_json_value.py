@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from fractions import Fraction
 from typing import Any
 
@@ -96,3 +98,9 @@ def test_numbers_are_equal_when_their_fractions_are(first: Any, second: Any) -> 
     if second.is_finite() and abs(first.adjusted()) < 400:
         assert equal(str(first).lower(), str(second).lower()) == (Fraction(first) == Fraction(second))
         assert equal(str(first).lower(), f"{first:f}")
+
+
+def test_text_that_is_nearly_python_prints_no_warning():
+    code = "from grpo_env.verifiers.answers.kinds.literal import same; print(same('[1, [2]]', '[1in]'))"
+    done = subprocess.run([sys.executable, "-W", "default", "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("False\n", "")
