@@ -20,7 +20,7 @@ from typing import NamedTuple
 from grpo_env.lazy_regex import lazy_compile
 
 from .extract.languages import CHANGES, NOT, WITHOUT_SPACES
-from .extract.last_sentence import calculated, concludes, listed_numbers, named
+from .extract.last_sentence import calculated, concludes, is_calculation, listed_numbers, named
 from .gold import Gold
 from .hedges import BETWEEN, CORRECTS, DENIES, DOUBTS, NEARLY, WRONG
 from .kinds.date import Date, read_date, same_date
@@ -96,7 +96,7 @@ def one_number(gold: Gold, text: str, source: str, rules: Rules) -> bool:
         return False
     if source == "phrase" and "=" in text:  # 10 hours (4+6=10), $2 + $4 = $6
         text = _WORKED_OUT.sub("", text)
-        text = calculated(text) or text
+        text = (calculated(text) if is_calculation(text) else None) or text
     number = only_number(text)
     expected = gold.parsed.content
     if number is None:

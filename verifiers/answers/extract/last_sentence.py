@@ -42,7 +42,8 @@ _RESULT = lazy_compile(
     rf"(?P<number>(?:-\s?)?(?:\\?[{SIGNS}]\s?)?\d[\d,]*(?:\.\d+)?(?:/\d+)?(?:\s?\\?%)?)"
     r"(?!\s?[-+*/^=(\d\\])(?P<rest>(?:(?!\.\s+[A-Z]|,\s(?:and|but|which)\b)[^\d=<>])*)\Z"
 )
-_UNKNOWN = lazy_compile(r"\d[xyzn]\b")
+_OPERATOR = lazy_compile(r"[-+*/\u00d7\u00f7\u2013]|\bx\b")
+_UNKNOWN = lazy_compile(r"\d[xyzn]\b|(?<![\w'])[b-z] [-+*/] |\d [-+*/] [A-Za-z]+ [-+*/=]|[-+*/] [A-Za-z]+ [-+*/] \d")  # 4 * side + 20 = 60
 DOUBTFUL = lazy_compile(
     rf"\b(?:{DOUBTS}|{WRONG}|{CORRECTS}|not|never|cannot|ago|let|suppose|assume)\b|n['\u2019]t\b|[?]", re.IGNORECASE
 )
@@ -60,6 +61,7 @@ _SAID = lazy_compile(r"(?:(?:approximately|about) (?=\$?\d[\d,]*\.\d))?(?P<said>
 _PRONOUN = lazy_compile(r"\b(?:it|he|she|they|this|that)\s*\Z", re.IGNORECASE)
 _APART = lazy_compile(r"[,;:]|\b(?:and|while|whereas)\b", re.IGNORECASE)
 _DIGITS = lazy_compile(r"\d(?:[\d.,]*\d)?")
+_NO_SHARE = lazy_compile(r"\d(?:[\d.,]*\d)?(?![\d.,]*(?:\d|\s?%))")  # a 20% solution is only described by its number
 _STEP = lazy_compile(r"(?!Total|Answer|Result|Sum)[A-Z][a-z]+(?: [a-z]+){0,2}: ")  # "Income: 50 * 3 = 150."
 _NUMBER_WORD = lazy_compile(rf"\b(?:{'|'.join(SMALL.keys() - {'one'})})\b")
 _DIGIT = lazy_compile(r"\d")
@@ -116,6 +118,12 @@ def calculated(text: str) -> str | None:
     return f"{result['number']} {measure_at_start(normal(result['rest'])) or ''}"
 
 
+def is_calculation(text: str) -> bool:
+    """Whether the numbers of a text up to its last sign are one calculation: ``48 hours / 1.5 hours per recipe``."""
+    before, *between = _DIGITS.split(text.rpartition("=")[0])
+    return not before.rstrip(" $(").endswith(" of") and all(map(_OPERATOR.search, between[:-1]))
+
+
 def _with_digits(sentence: str) -> str:
     """A sentence without digits, with its first number in words in digits: "There are 6 seasons." """
     word = None if _DIGIT.search(sentence) else _NUMBER_WORD.search(sentence)
@@ -124,19 +132,20 @@ def _with_digits(sentence: str) -> str:
 
 
 def _repeated(text: str, sentence: str) -> str | None:
-    """The result right before a conclusion that repeats it beside other numbers.
+    """The result right before a conclusion that repeats it beside other numbers, all of which the text has already.
 
     "t = 2", "So they are 250 miles apart after 2 hours."
     """
-    _, equals, after = text.rstrip().removesuffix(sentence).rpartition("=")
+    before = text.rstrip().removesuffix(sentence)
+    _, equals, after = before.rpartition("=")
     result = _NUMBER.match(after.lstrip(" $")) if equals else None
     numbers, are_listed = _several_numbers(sentence) if result else ([], [])
-    for at, match in enumerate(numbers):
-        if result and match["number"] == result["number"]:
-            is_listed = any(are_listed[max(0, at - 1) : at + 1])
-            unit = measure_at_start(normal(sentence[match.end() :]))
-            return None if is_listed else f"{match['number']} {unit or ''}"
-    return None
+    new = set(_NO_SHARE.findall(sentence)).difference(_DIGITS.findall(before)) if numbers else set()
+    same = [at for at, match in enumerate(numbers) if result and match["number"] == result["number"]]
+    if not same or any(are_listed[max(0, same[0] - 1) : same[0] + 1]) or new:
+        return None
+    unit = measure_at_start(normal(sentence[numbers[same[0]].end() :]))
+    return f"{numbers[same[0]]['number']} {unit or ''}"
 
 
 def _several_numbers(sentence: str) -> tuple[list[re.Match[str]], list[bool]]:
