@@ -74,7 +74,8 @@ def decide(gold: Gold, text: str, final: ExtractedAnswer, rules: Rules) -> Verdi
         return Verdict(True, verdict.reason, verdict.rule or RULE_OF[verdict.reason])
     if verdict.reason in _FINAL or (gold.kind == "number" and _is_in_digits(text)):
         return verdict
-    if (inner := inner_text(text, gold.kind != "choice")) and (of_inner := decide(gold, inner, final, rules)).correct:
+    inner = inner_text(text, final.source, gold.kind != "choice")
+    if inner and (of_inner := decide(gold, inner, final, rules)).correct:
         return of_inner
     if rule := _further_reading(gold, text, rules, final.source):
         return Verdict(True, f"right by the rule {rule!r}", rule)

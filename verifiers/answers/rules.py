@@ -20,7 +20,7 @@ from typing import NamedTuple
 from grpo_env.lazy_regex import lazy_compile
 
 from .extract.languages import CHANGES, NOT, WITHOUT_SPACES
-from .extract.last_sentence import calculated, concludes, is_calculation, listed_numbers, named
+from .extract.last_sentence import concludes, listed_numbers, named, stated_calculation
 from .gold import Gold
 from .hedges import BETWEEN, CORRECTS, DENIES, DOUBTS, NEARLY, WRONG
 from .kinds.date import Date, read_date, same_date
@@ -66,9 +66,10 @@ _DIFFERENCE = lazy_compile(  # 4 more emails in the morning than in the afternoo
 )
 _VERB = lazy_compile(r"\b(?:is|are|was|were|has|have|had|equals|costs)\b")
 _TEXT = lazy_compile(r"\$?\\(?:text|textbf|mathrm|mathbf|textit)\s?\{([^{}]*)\}\$?")
-_OPTION = lazy_compile(r"(?:\([A-H]\)[,:]?|[A-H][,.])\s+(?=\S)(?!\(?[A-H][).,:])")
+_OPTION = lazy_compile(r"\([A-H]\)[,:]?\s+(?=\S)(?!\(?[A-H]\b)")
+_SAID_OPTION = lazy_compile(rf"{_OPTION.pattern}|[A-H][,.]\s+(?=\S)(?!\(?[A-H]\b)")  # The answer is C, Krazy Kola.
 _AMOUNT = lazy_compile(r"[-+$€£¥]{0,2}[\d.,]+(?: ?[^\W\d_]{2,}){0,2}\.?")  # 7 dozen, 31切れ
-_WORKED_OUT = lazy_compile(r"(?<=\w)\s?\([^()]*=[^()]*\)\W*\Z")
+_BEHIND = lazy_compile(r"(?<=\w)\s?\([^()]*=[^()]*\)\W*\Z")
 _ASIDE = lazy_compile(r"([^()]{2,80}?)\s*\([^()]{1,80}\)\.?")  # The Full Monty (1997)
 _WORD = lazy_compile(r"[^\W\d_]{2}")
 _LETTERS = lazy_compile(r"[A-J]{2,10}")
@@ -95,8 +96,8 @@ def one_number(gold: Gold, text: str, source: str, rules: Rules) -> bool:
     if not isinstance(gold.parsed.content, Number) or not may_state(text, source):
         return False
     if source == "phrase" and "=" in text:  # 10 hours (4+6=10), $2 + $4 = $6
-        text = _WORKED_OUT.sub("", text)
-        text = (calculated(text) if is_calculation(text) else None) or text
+        text = _BEHIND.sub("", text)
+        text = stated_calculation(text) or text
     number = only_number(text)
     expected = gold.parsed.content
     if number is None:
@@ -196,10 +197,10 @@ def first_rule(gold: Gold, text: str, rules: Rules, source: str) -> str | None:
     return None
 
 
-def inner_text(text: str, of_option: bool = True) -> str | None:
+def inner_text(text: str, source: str = "", of_option: bool = True) -> str | None:
     """``18`` of ``\\text{18}``, and of an option, ``(B) 18``, as TabMWP's answers are given."""
     text = text.strip()
     if match := _TEXT.fullmatch(text):
         return match[1]
-    option = _OPTION.match(text) if of_option else None
+    option = (_SAID_OPTION if source == "phrase" else _OPTION).match(text) if of_option else None
     return text[option.end() :] if option else None

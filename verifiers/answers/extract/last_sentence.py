@@ -43,7 +43,11 @@ _RESULT = lazy_compile(
     r"(?!\s?[-+*/^=(\d\\])(?P<rest>(?:(?!\.\s+[A-Z]|,\s(?:and|but|which)\b)[^\d=<>])*)\Z"
 )
 _OPERATOR = lazy_compile(r"[-+*/\u00d7\u00f7\u2013]|\bx\b")
-_UNKNOWN = lazy_compile(r"\d[xyzn]\b|(?<![\w'])[b-z] [-+*/] |\d [-+*/] [A-Za-z]+ [-+*/=]|[-+*/] [A-Za-z]+ [-+*/] \d")  # 4 * side + 20 = 60
+_ARGUMENT = lazy_compile(r"\b(?:of|than|to|times|twice|double|over|below)\W*\Z")  # the square root of 9 + 16 = 25
+_GOES_ON = lazy_compile(r"\d[^\w,]*(?:minus|plus|divided|times|squared)\b|,\D|\band\b")  # = 50 plus the tip
+_UNKNOWN = lazy_compile(
+    r"\d[xyzn]\b|(?<![\w'])[b-z] [-+*/] |\d [-+*/] [A-Za-z]+ [-+*/=]|[-+*/] [A-Za-z]+ [-+*/] \d"
+)  # 4 * side + 20 = 60
 DOUBTFUL = lazy_compile(
     rf"\b(?:{DOUBTS}|{WRONG}|{CORRECTS}|not|never|cannot|ago|let|suppose|assume)\b|n['\u2019]t\b|[?]", re.IGNORECASE
 )
@@ -52,7 +56,8 @@ _NUMBER = lazy_compile(
 )
 _OPEN = lazy_compile(
     rf"\b(?:{DENIES}|or|either|whether|unless|could|may|{NEARLY}|between(?= \W{{0,2}}\d)|at least|at most|up to"
-    r"|(?:more|less|fewer) than)\b|(?<![\w'\u2019/(])(?-i:[b-z])\b|[=\u2248~<>]",
+    r"|(?:more|less|fewer) than|minus|negative|plus|sum|product|half|root)\b"
+    r"|(?<![\w'\u2019/(])(?-i:[b-z])\b|[=\u2248~<>]",
     re.IGNORECASE,
 )
 _LISTED = lazy_compile(r"\A[^;:]*\band\b|\A[\w ]{0,40},\s*\Z", re.IGNORECASE)  # 12 nickels and 18 dimes; 12, 18
@@ -62,6 +67,7 @@ _PRONOUN = lazy_compile(r"\b(?:it|he|she|they|this|that)\s*\Z", re.IGNORECASE)
 _APART = lazy_compile(r"[,;:]|\b(?:and|while|whereas)\b", re.IGNORECASE)
 _DIGITS = lazy_compile(r"\d(?:[\d.,]*\d)?")
 _NO_SHARE = lazy_compile(r"\d(?:[\d.,]*\d)?(?![\d.,]*(?:\d|\s?%))")  # a 20% solution is only described by its number
+_SHARE = lazy_compile(r"\b(?:out of|of the)\s\Z")
 _STEP = lazy_compile(r"(?!Total|Answer|Result|Sum)[A-Z][a-z]+(?: [a-z]+){0,2}: ")  # "Income: 50 * 3 = 150."
 _NUMBER_WORD = lazy_compile(rf"\b(?:{'|'.join(SMALL.keys() - {'one'})})\b")
 _DIGIT = lazy_compile(r"\d")
@@ -89,9 +95,11 @@ _TOPIC = lazy_compile(
 # "Domhnall Gleeson plays General Hux.", "The Confederate Army won this battle."
 _ACTS = lazy_compile(
     r"(?:The\s)?(?P<name>[A-Z][\w.'-]*(?:\s[A-Z][\w.'-]*){0,4})\s"
-    r"(?:[a-z]{2,}(?:s|ed)|won|wrote|sang|had|became|took|led|is|was|are|were)\s(?![^\n]*(?:\bby\b|;))"
+    r"(?:[a-z]{2,}(?:s|ed)|won|wrote|sang|had|became|took|led|is|was|are|were)\s(?!that\b|whether\b)(?![^\n]*(?:\bby\b|;))"
 )
-_ASIDE = lazy_compile(r"(['\"*]?[A-Za-z][^()\n]{1,40}?)\s*\([^()\n]{1,80}\)\.?")  # The Full Monty (1997)
+_ASIDE = lazy_compile(
+    r"(['\"*]?[A-Za-z][^()\n]{1,40}?)\s*\((?![^()]*[A-Z][a-z]{2})[^()\n]{1,80}\)\.?"
+)  # The Full Monty (1997)
 
 
 def number_at_end(text: str) -> ExtractedAnswer | None:
@@ -118,17 +126,20 @@ def calculated(text: str) -> str | None:
     return f"{result['number']} {measure_at_start(normal(result['rest'])) or ''}"
 
 
-def is_calculation(text: str) -> bool:
-    """Whether the numbers of a text up to its last sign are one calculation: ``48 hours / 1.5 hours per recipe``."""
+def stated_calculation(text: str) -> str | None:
+    """The result, with its unit, where the numbers of a text are one calculation: ``48 hours / 1.5 = 32 recipes``."""
     before, *between = _DIGITS.split(text.rpartition("=")[0])
-    return not before.rstrip(" $(").endswith(" of") and all(map(_OPERATOR.search, between[:-1]))
+    _, _, behind = text.rpartition("=")
+    goes_on = _ARGUMENT.search(before) or _GOES_ON.search(behind)
+    return calculated(text) if not goes_on and all(map(_OPERATOR.search, between[:-1])) else None
 
 
 def _with_digits(sentence: str) -> str:
-    """A sentence without digits, with its first number in words in digits: "There are 6 seasons." """
+    """A sentence without digits, with the number in words that it states in digits: "There are 6 seasons." """
     word = None if _DIGIT.search(sentence) else _NUMBER_WORD.search(sentence)
-    digits = in_digits(sentence[word.start() :]) if word else None
-    return f"{sentence[: word.start()]}{digits}" if word and digits else sentence
+    if word is None or not _VERB.search(sentence[max(0, word.start() - 30) : word.start()]):
+        return sentence
+    return sentence[: word.start()] + (in_digits(sentence[word.start() :]) or sentence[word.start() :])
 
 
 def _repeated(text: str, sentence: str) -> str | None:
@@ -142,6 +153,7 @@ def _repeated(text: str, sentence: str) -> str | None:
     numbers, are_listed = _several_numbers(sentence) if result else ([], [])
     new = set(_NO_SHARE.findall(sentence)).difference(_DIGITS.findall(before)) if numbers else set()
     same = [at for at, match in enumerate(numbers) if result and match["number"] == result["number"]]
+    same = [at for at in same if not _SHARE.search(sentence[: numbers[at].start()])]
     if not same or any(are_listed[max(0, same[0] - 1) : same[0] + 1]) or new:
         return None
     unit = measure_at_start(normal(sentence[numbers[same[0]].end() :]))
