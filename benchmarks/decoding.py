@@ -60,6 +60,7 @@ def measure(
     import torch
 
     from grpo_env.trainer.engine.policy import load_model, load_policy
+    from grpo_env.trainer.engine.sampling.protocol import SamplingRequest
     from grpo_env.trainer.engine.sampling.sampler import sample
     from grpo_env.trainer.extensions.prompt_sampler import take
 
@@ -82,10 +83,8 @@ def measure(
 
     def ours(seed: int, temperature: float) -> list[list[int]]:
         seeds = [f"{seed}/{example.id}" for example in examples]
-        rollouts = sample(
-            policy, prompts, group_size, max_new_tokens=max_new_tokens, temperature=temperature, seeds=seeds
-        )
-        return [rollout.ids for rollout in rollouts]
+        request = SamplingRequest(prompts, group_size, max_new_tokens, temperature, seeds)
+        return [rollout.ids for rollout in sample(policy, request)]
 
     def with_copied_prompts(seed: int, temperature: float) -> list[list[int]]:
         with patch("grpo_env.trainer.engine.cache.can_share_prompts", lambda policy: False):

@@ -172,14 +172,9 @@ def one_turn(
 ) -> Seconds:
     """Completions of one turn with as many tokens."""
     tokens, began = options.turns * options.tokens, Seconds.now()
-    sample(
-        replace_engine(policy, FixedEngine(tokens)),
-        [policy.prompt_ids(example, task.format) for example in examples],
-        1,
-        max_new_tokens=tokens,
-        temperature=1.0,
-        seeds=[f"{seed}/{example.id}" for example in examples],
-    )
+    prompts = [policy.prompt_ids(example, task.format) for example in examples]
+    request = SamplingRequest(prompts, 1, tokens, 1.0, [f"{seed}/{example.id}" for example in examples])
+    sample(replace_engine(policy, FixedEngine(tokens)), request)
     return Seconds.now().since(began)
 
 

@@ -23,6 +23,7 @@ from grpo_env.trainer.config import TrainConfig, flatten
 from grpo_env.trainer.engine.forward import with_fast_paths
 from grpo_env.trainer.engine.policy import Policy, load_policy
 from grpo_env.trainer.engine.sampling.engines import make_engine
+from grpo_env.trainer.engine.sampling.protocol import SamplingRequest
 from grpo_env.trainer.engine.sampling.sampler import Rollout, sample
 from grpo_env.trainer.extensions.prompt_sampler import take
 
@@ -69,14 +70,9 @@ def main() -> None:
 
 def roll_out(policy: Policy, prompts: list[list[int]], config: TrainConfig, seed: str) -> list[Rollout]:
     """The rollouts of a step."""
-    return sample(
-        policy,
-        prompts,
-        config.group_size,
-        max_new_tokens=config.sampling.max_new_tokens,
-        temperature=config.sampling.temperature,
-        seeds=[f"{seed}/{number}" for number in range(len(prompts))],
-    )
+    seeds, sampling = [f"{seed}/{number}" for number in range(len(prompts))], config.sampling
+    request = SamplingRequest(prompts, config.group_size, sampling.max_new_tokens, sampling.temperature, seeds)
+    return sample(policy, request)
 
 
 def measure(

@@ -25,7 +25,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
@@ -34,7 +33,7 @@ import psutil
 from natural import run_side
 from rich.console import Console
 
-from grpo_env.scoring import Options, ScoreSummary, score_files
+from grpo_env.scoring import Options, OutputFile, ScoreSummary, score_files
 from grpo_env.taskfile.task import Task, load_task
 
 MODELS = ("6b_finetuning", "6b_verification", "175b_finetuning", "175b_verification")
@@ -99,7 +98,7 @@ def measure(task: Task, file: Path, out: Path, options: Options) -> None:
     """Score a file and print time and memory."""
     start, cpu_start = time.perf_counter(), time.process_time()
     with Memory() as memory:
-        summary = score_files(task, [file], out, options, console=Console(stderr=True))
+        summary = score_files(task, [file], OutputFile(out, overwrite=True), options, console=Console(stderr=True))
     wall, parent_seconds = time.perf_counter() - start, time.process_time() - cpu_start
     report(summary, wall, parent_seconds, memory, file.stat().st_size, out.stat().st_size)
 
@@ -207,11 +206,11 @@ def main() -> None:
         if options.kills:
             kill_and_resume(task, folder / "rows.jsonl", folder, options.workers, options.kills, options.seed)
         else:
-            output = Options(text=not options.no_text, advantages=options.advantages, workers=options.workers)
+            chosen = Options(text=not options.no_text, advantages=options.advantages, workers=options.workers)
             out = folder / ("scores.parquet" if options.parquet else "scores.jsonl")
             for name, changes in {task: {}, "accuracy alone": {"verifiers": {"accuracy": {}}, "cases": []}}.items():
                 print(f"\n{name}")
-                measure(load_task(task, changes), folder / "rows.jsonl", out, replace(output, overwrite=True))
+                measure(load_task(task, changes), folder / "rows.jsonl", out, chosen)
             if options.peer_python:
                 plain_loops(rows[:5000], options.peer_python)
 

@@ -16,7 +16,7 @@ from rich.console import Console
 from grpo_env import load_task, registry
 from grpo_env.core import Completion, Example, Format
 from grpo_env.docgen.cases import failed_cases
-from grpo_env.scoring import score_files
+from grpo_env.scoring import OutputFile, score_files
 from grpo_env.taskfile.task import make_task
 from grpo_env.tasks.arithmetic import problems
 from grpo_env.trainer.config import TrainConfig
@@ -208,7 +208,7 @@ def test_a_row_of_prm800k_is_scored_with_its_ratings(tmp_path: Path) -> None:
         "rated.yaml",
         tmp_path,
     )
-    summary = score_files(task, [file], tmp_path / "scores.jsonl", console=Console(quiet=True))
+    summary = score_files(task, [file], OutputFile(tmp_path / "scores.jsonl"), console=Console(quiet=True))
     assert (summary.completions, summary.bad_rows) == (1, 1)
     (scored,) = map(json.loads, (tmp_path / "scores.jsonl").read_text().splitlines())
     assert scored["text"] == "think\n\nmine\n\n2\n# Answer\n2\n\nwrong"

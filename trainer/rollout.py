@@ -18,6 +18,7 @@ from grpo_env.taskfile.task import Task
 from .background_scorer import BackgroundScorer, metric_value, scores_in_batches, scores_of
 from .config import SamplingConfig
 from .engine.policy import Policy
+from .engine.sampling.protocol import SamplingRequest
 from .engine.sampling.sampler import OnGroup, Rollout, sample
 from .episodes.sampling import sample_episodes
 from .shared_types import Prompt, ScoredRollout, Start
@@ -115,16 +116,12 @@ def _sample_texts(
     policy: Policy, starts: Sequence[Start], count: int, sampling: SamplingConfig, on_group: OnGroup
 ) -> None:
     """Sample completions of one turn; ``on_group`` gets whole texts."""
+    prompts, seeds = [_read(policy, start) for start in starts], [start.seed for start in starts]
     limits = [sampling.max_new_tokens - start.length for start in starts]
+    longest = max(limits, default=sampling.max_new_tokens)
+    request = SamplingRequest(prompts, count, longest, sampling.temperature, seeds, limits)
     sample(
-        policy,
-        [_read(policy, start) for start in starts],
-        count,
-        max_new_tokens=max(limits, default=sampling.max_new_tokens),
-        limits=limits,
-        temperature=sampling.temperature,
-        seeds=[start.seed for start in starts],
-        on_group=lambda index, rests: on_group(index, [_joined(policy, starts[index], rest) for rest in rests]),
+        policy, request, lambda index, rests: on_group(index, [_joined(policy, starts[index], rest) for rest in rests])
     )
 
 

@@ -144,6 +144,7 @@ def decoding(setup: Setup, write: Write) -> None:
     import torch
 
     from grpo_env.taskfile.task import load_task
+    from grpo_env.trainer.engine.sampling.protocol import SamplingRequest
     from grpo_env.trainer.engine.sampling.sampler import sample
 
     task, reference, policy = load_task("arithmetic"), load(setup, "fp32", "cpu"), load(setup, "bf16", setup.device)
@@ -155,7 +156,7 @@ def decoding(setup: Setup, write: Write) -> None:
             logits = reference.model(ids, use_cache=False).logits[0, len(rollout.prompt_ids) - 1 : -1]
         return logits.log_softmax(-1)[range(len(rollout.ids)), rollout.ids]
 
-    rollouts = sample(policy, prompts, 4, max_new_tokens=12 if setup.tiny else 48, temperature=1.0)
+    rollouts = sample(policy, SamplingRequest(prompts, 4, max_new_tokens=12 if setup.tiny else 48, temperature=1.0))
     found = torch.cat([(logps(rollout) - torch.tensor(rollout.logps)).abs() for rollout in rollouts])
     write(mean=float(found.mean()), largest=float(found.max()))
     check((float(found.mean()) < LOGP, "the sampler draws from another distribution"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import ClassVar
@@ -13,9 +14,11 @@ from rich.console import Console
 
 from grpo_env.core import Case, Completion, Example, Format, Score, StepScore, Verifier
 from grpo_env.registry import verifier
+from grpo_env.scoring import OutputFile
 from grpo_env.taskfile.task import Task
 from grpo_env.trainer.commands.generate import Request as Samples
 from grpo_env.trainer.commands.generate import generate
+from grpo_env.trainer.commands.label_steps import Request as Labels
 from grpo_env.trainer.commands.label_steps import label_steps
 from grpo_env.trainer.commands.reward_model import Request, train_reward_model
 from grpo_env.trainer.reward_models.fit import FitSettings
@@ -64,14 +67,11 @@ def reward_model(task: Task, model: str, out: Path, max_new_tokens: int) -> Path
     tried, labels = out.with_name(f"{out.name}.tried.jsonl"), out.with_name(f"{out.name}.steps.jsonl")
     began, console, settings = time.process_time(), Console(stderr=True), {"engine.device": "cpu"}
     settings["sampling.max_new_tokens"] = max_new_tokens
-    samples = Samples("train", SAMPLES)
-    generate(task, tried, samples, model=model, restart=True, overwrite=True, console=console, **settings)
-    summary = label_steps(
-        task, tried, labels, rollouts=ROLLOUTS, split="train", model=model, restart=True, overwrite=True,
-        console=console, **settings,
-    )  # fmt: skip
+    to = partial(OutputFile, restart=True, overwrite=True)
+    generate(task, to(tried), Samples("train", SAMPLES), model=model, console=console, **settings)
+    summary = label_steps(task, tried, to(labels), Labels(ROLLOUTS), model=model, console=console, **settings)
     fit = FitSettings(learning_rate=5e-4)
-    train_reward_model(task, labels, out, Request(process=True), fit, model=model, console=console)
+    train_reward_model(task, labels, out, Request(process=True, model=model), fit, console=console)
     rows = [json.loads(line) for line in tried.read_text(encoding="utf-8").splitlines()]
     sampled = sum(sum(row["num_tokens"]) for row in rows)
     cost = {"tokens": sampled + summary.statuses["steps"]["tokens"], "seconds": time.process_time() - began}

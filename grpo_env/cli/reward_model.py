@@ -71,7 +71,7 @@ def train(
     from grpo_env.trainer.commands.reward_model import Request, figure_lines, train_reward_model
     from grpo_env.trainer.reward_models.fit import FitSettings
 
-    request = Request(process, part, segments, separator, hard, held_out)
+    request = Request(process, part, segments, separator, hard, held_out, model)
     with ending_by_sigterm():
         figures = train_reward_model(
             load_task(task, task_keys(overrides)),
@@ -79,7 +79,6 @@ def train(
             out,
             request,
             FitSettings(epochs, learning_rate, batch_size, rows_at_once, seed),
-            model=model,
             console=console,
         )
     for line in figure_lines(figures):
@@ -107,6 +106,7 @@ def label_steps(
     An interrupted run resumes.
     """
     quiet_libraries()
+    from grpo_env.scoring import OutputFile
     from grpo_env.taskfile.task import load_task
     from grpo_env.trainer.commands.label_steps import Request
     from grpo_env.trainer.commands.label_steps import label_steps as label
@@ -118,11 +118,9 @@ def label_steps(
         summary = label(
             load_task(task, keys),
             completions,
-            out,
+            OutputFile(out, restart, overwrite),
             Request(rollouts, TrainConfig.from_mapping(steps, "label-steps").step_values.segments, limit),
             model=model,
-            restart=restart,
-            overwrite=overwrite,
             console=console,
             **settings,
         )

@@ -72,19 +72,20 @@ def score(
 
     Completions without their question are matched with the examples of --split.
     """
-    from grpo_env.scoring import Fields, Options, score_files
+    from grpo_env.scoring import Fields, Options, OutputFile, score_files
 
     if Path(task).is_file() and Path(task).suffix not in (".yaml", ".yml"):
         raise UsageError(_without_a_task(Path(task)))
     paths, overrides = _paths_and_keys(files or [])
     fields = Fields(tuple(completion or ()), answer, id, tuple(label or ()), group, prompt)
-    options = Options(fields, not no_text, advantages, split, join, workers, restart, overwrite)
+    options = Options(fields, not no_text, advantages, split, join, workers)
+    output = None if out is None else OutputFile(out, restart, overwrite)
     loaded = loaded_task(task, overrides)
     if advantages and (other := _other_advantages(loaded)):
         how = "--advantages divides by the sample standard deviation"
         say(f"note: {how}; train's advantage.{other} is not used", "yellow")
     with ending_by_sigterm():
-        summary = score_files(loaded, paths, out, options, console=console)
+        summary = score_files(loaded, paths, output, options, console=console)
     if out is not None and summary.completions:
         wrong = summary.false_positives or summary.false_negatives
         say(f"Wrote {out}. Next: grpo_env view show {out}{' --disagrees' if wrong else ''}")

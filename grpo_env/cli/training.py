@@ -124,24 +124,16 @@ def evaluate(
     quiet_libraries()
     import json
 
+    from grpo_env.scoring import OutputFile
     from grpo_env.taskfile.task import load_task
     from grpo_env.trainer.commands.evaluate import run_eval
-    from grpo_env.trainer.commands.served_model import endpoint_at
+    from grpo_env.trainer.commands.served_model import ServedModel
 
     keys, settings = split_overrides(overrides)
     loaded = load_task(task, keys)
-    endpoint = None if base_url is None else endpoint_at(base_url, concurrency, timeout)
-    result = run_eval(
-        loaded,
-        model,
-        endpoint=endpoint,
-        samples=samples,
-        limit=limit,
-        out=out,
-        overwrite=overwrite,
-        console=console,
-        **settings,
-    )
+    chosen = model if base_url is None else ServedModel.at(base_url, model, concurrency, timeout)
+    output = None if out is None else OutputFile(out, overwrite=overwrite)
+    result = run_eval(loaded, chosen, samples=samples, limit=limit, out=output, console=console, **settings)
     print(json.dumps(result, indent=2))
 
 
@@ -168,27 +160,19 @@ def generate(
 ) -> None:
     """Sample completions of a task's prompts from a model, for `grpo_env score`. An interrupted run resumes."""
     quiet_libraries()
+    from grpo_env.scoring import OutputFile
     from grpo_env.taskfile.task import load_task
     from grpo_env.trainer.commands.generate import Request
     from grpo_env.trainer.commands.generate import generate as sample_into
-    from grpo_env.trainer.commands.served_model import endpoint_at
+    from grpo_env.trainer.commands.served_model import ServedModel
 
     keys, settings = split_overrides(overrides)
     loaded = load_task(task, keys)
     request = Request(split, samples, greedy, limit, batch)
-    endpoint = None if base_url is None else endpoint_at(base_url, concurrency, timeout)
+    chosen = model if base_url is None else ServedModel.at(base_url, model, concurrency, timeout)
+    output = OutputFile(out, restart, overwrite)
     with ending_by_sigterm():
-        sample_into(
-            loaded,
-            out,
-            request,
-            model=model,
-            endpoint=endpoint,
-            restart=restart,
-            overwrite=overwrite,
-            console=console,
-            **settings,
-        )
+        sample_into(loaded, output, request, model=chosen, console=console, **settings)
     command = f"grpo_env score {loaded.command_line_name} {out}{repeated(overrides, verifiers)} --out scores.jsonl"
     say(f"Wrote {out}. Next: {command}")
 

@@ -5,8 +5,19 @@
 
 from .columns import Fields, select
 from .files import Options, score_files
+from .resume import OutputFile
 from .score_row import score_row
 from .scorer import RowResult, score_records
 from .summary import ScoreSummary
 
-__all__ = ["Fields", "Options", "RowResult", "ScoreSummary", "score_files", "score_records", "score_row", "select"]
+__all__ = [
+    "Fields",
+    "Options",
+    "OutputFile",
+    "RowResult",
+    "ScoreSummary",
+    "score_files",
+    "score_records",
+    "score_row",
+    "select",
+]

@@ -34,7 +34,7 @@ from .isolate_failures import isolate_failures
 from .job import Job
 from .parallel import map_on_workers
 from .problems import Problems, ReturningGroups, warn
-from .resume import ResumableOutput, StreamOutput, examples_hash, resumable
+from .resume import OutputFile, ResumableOutput, StreamOutput, examples_hash, resumable
 from .scores_to_parquet import write_parquet
 from .summary import ScoreSummary
 from .summary_table import print_summary, progress
@@ -58,27 +58,28 @@ class Options:
     """How rows find their examples: by id, by prompt, or by order; none: as their format does, if it does."""
     workers: int = 1
     """The number of processes; 0: one for each core."""
-    restart: bool = False
-    """Discard the work of an interrupted run instead of continuing it."""
-    overwrite: bool = False
-    """Replace the output and its file of rejects once the new ones are complete."""
 
     def of_rows(self) -> dict[str, Any]:
         """The options that rows depend on."""
-        return {key: value for key, value in asdict(self).items() if key not in ("workers", "restart", "overwrite")}
+        return {key: value for key, value in asdict(self).items() if key != "workers"}
 
 
 def score_files(
-    task: Task, files: Sequence[Path], out: Path | None = None, options: Options | None = None, *, console: Console
+    task: Task,
+    files: Sequence[Path],
+    out: OutputFile | None = None,
+    options: Options | None = None,
+    *,
+    console: Console,
 ) -> ScoreSummary:
     """Score ``files`` (``-`` is standard input) into ``out``, ``.jsonl`` or ``.parquet``; ``None``: standard output.
 
-    An interrupted run leaves its work next to ``out``, and the same call continues it. ``console`` gets the formats of
-    the files, progress, problems and the summary. Raises ``UsageError``, ``RunError``.
+    An interrupted run leaves its work next to the output, and the same call continues it. ``console`` gets the formats
+    of the files, progress, problems and the summary. Raises ``UsageError``, ``RunError``.
     """
     options = options or Options()
     if out is not None:  # before pipes are read
-        check_new(out, (".jsonl", ".parquet"), overwrite=True)
+        check_new(out.path, (".jsonl", ".parquet"), overwrite=True)
     inputs = _open_inputs(task, files, options, console)
     for file in inputs:
         console.print(f"{file.name}: {file.file_format.name}", markup=False)
@@ -88,16 +89,16 @@ def score_files(
     identity = _identity(task, inputs, options, examples) if all(file.seekable for file in inputs) else None
     output: ResumableOutput | StreamOutput = StreamOutput()
     if out is not None:
-        output = ResumableOutput(out, identity, inputs=files, restart=options.restart, overwrite=options.overwrite)
+        output = ResumableOutput(out, identity, files)
     with output:
         start, completions_before = time.perf_counter(), output.summary.completions
         with resumable(output, counted(output.summary.rows, "row"), "rows", console):
             _score_rest(job, inputs, output, options.workers or usable_cores(), console)
-        rejects_file = output.finish(partial(write_parquet, task) if out and out.suffix == ".parquet" else None)
+        rejects_file = output.finish(partial(write_parquet, task) if out and out.path.suffix == ".parquet" else None)
     seconds = time.perf_counter() - start
     print_summary(output.summary, task, console, seconds=seconds, completions_before=completions_before)
     if out is not None and not output.summary.completions:
-        warn(console, f"nothing was scored, so {out} is not written")
+        warn(console, f"nothing was scored, so {out.path} is not written")
     if rejects_file is not None:
         warn(console, f"{rejects_file}: the rows that could not be scored")
     return output.summary

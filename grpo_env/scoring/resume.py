@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -34,8 +35,19 @@ SAVE_EVERY = 0.5  # seconds of work that a killed run may lose
 MAX_DIFFERENCES = 5
 
 
+@dataclass(frozen=True)
+class OutputFile:
+    """Where a command writes, and what happens to what is there already."""
+
+    path: Path
+    restart: bool = False
+    """Discard the work of an interrupted run instead of continuing it."""
+    overwrite: bool = False
+    """Replace the file, and its file of rejects, once the new ones are complete."""
+
+
 class ResumableOutput:
-    """The output file ``out``, of which ``chunks`` are finished, with their ``summary``. A context manager.
+    """The output file, of which ``chunks`` are finished, with their ``summary``. A context manager.
 
     ``identity`` is everything that the output depends on; ``None`` if a later run cannot continue this one. An error in
     the block keeps the finished work. Raises ``UsageError`` if the output exists (unless ``overwrite``), if it or its
@@ -43,16 +55,8 @@ class ResumableOutput:
     if it cannot be written.
     """
 
-    def __init__(
-        self,
-        out: Path,
-        identity: Mapping[str, Any] | None,
-        *,
-        inputs: Sequence[Path] = (),
-        restart: bool = False,
-        overwrite: bool = False,
-    ) -> None:
-        self.out = out
+    def __init__(self, to: OutputFile, identity: Mapping[str, Any] | None, inputs: Sequence[Path] = ()) -> None:
+        self.out = out = to.path
         self.rejects_file = rejects_of(out)
         for file in inputs:
             if _same(out, file):
@@ -61,7 +65,7 @@ class ResumableOutput:
                 raise UsageError(f"{file}: is an input, and rejects of {out} would go there; give another --out")
         self.chunks, self.summary = 0, ScoreSummary()
         self._identity = None if identity is None else json.loads(json.dumps(identity))
-        self._restart, self._overwrite = restart, overwrite
+        self._restart, self._overwrite = to.restart, to.overwrite
         self._rows, self._rejects, self._converted, self._state = (
             out.with_name(f".{out.name}.{end}") for end in ("part", "rejects.part", "part.converted", "part.json")
         )

@@ -13,7 +13,7 @@ from grpo_env.core import Completion, Example, Group, Message, Turn, score_group
 from grpo_env.environments.episode import EnvironmentClass, Episode, check_template, messages_of
 from grpo_env.errors import UsageError
 from grpo_env.rows.reader import Line
-from grpo_env.scoring.files import score_files
+from grpo_env.scoring import OutputFile, score_files
 from grpo_env.scoring.row_reader import RowReader
 from grpo_env.taskfile.task import make_task
 
@@ -195,8 +195,8 @@ def test_a_recorded_episode_scores_again_without_its_environment(tmp_path):
     }
     file, out, again = (tmp_path / name for name in ("episodes.jsonl", "scores.jsonl", "again.jsonl"))
     file.write_text(json.dumps(row) + "\n")
-    score_files(task, [file], out, console=Console(stderr=True))
-    score_files(task, [out], again, console=Console(stderr=True))
+    score_files(task, [file], OutputFile(out), console=Console(stderr=True))
+    score_files(task, [out], OutputFile(again), console=Console(stderr=True))
     for path in (out, again):
         (scored,) = map(json.loads, path.read_text().splitlines())
         assert scored["total"] == pytest.approx(played.value)

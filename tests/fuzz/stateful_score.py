@@ -39,8 +39,9 @@ from rich.console import Console
 
 from grpo_env.errors import UsageError
 from grpo_env.scoring import chunks, files, resume
-from grpo_env.scoring.files import Options, score_files
+from grpo_env.scoring.files import score_files
 from grpo_env.scoring.job import ChunkResult, Job
+from grpo_env.scoring.resume import OutputFile
 from grpo_env.taskfile.task import Task, load_task
 
 TASK = """
@@ -207,7 +208,7 @@ def warm_task() -> Task:
         task = load_task(folder / "sums.yaml")
         workers, files.map_on_workers = files.map_on_workers, in_this_process  # type: ignore[assignment]
         for suffix in (".jsonl", ".parquet"):
-            score_files(task, [folder / "rows.jsonl"], folder / f"out{suffix}", console=Console(quiet=True))
+            score_files(task, [folder / "rows.jsonl"], OutputFile(folder / f"out{suffix}"), console=Console(quiet=True))
             resume.rejects_of(folder / f"out{suffix}").unlink()
         files.map_on_workers = workers
         return task
@@ -226,7 +227,7 @@ class ScoreRuns(Runs):
             files.map_on_workers = in_this_process  # type: ignore[assignment]
             if kill:
                 send_signal_at(at, kill)
-            score_files(FORKED_TASK, self.inputs, out, Options(restart=restart), console=Console(file=StringIO()))
+            score_files(FORKED_TASK, self.inputs, OutputFile(out, restart=restart), console=Console(file=StringIO()))
             code = 0
         except UsageError:
             code = USAGE

@@ -15,7 +15,7 @@ from grpo_env.errors import UsageError
 from grpo_env.integrations import verl as adapter
 from grpo_env.rows.formats.packed_example import pack
 from grpo_env.rows.reader import read_records
-from grpo_env.scoring import score_files
+from grpo_env.scoring import OutputFile, score_files
 from grpo_env.taskfile.task import make_task
 
 
@@ -176,7 +176,7 @@ def test_scoring_verls_dumps_gives_the_same_rewards(task, cases, tmp_path):
         for row in cases
     ]
     (tmp_path / "3.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    score_files(task, [tmp_path / "3.jsonl"], tmp_path / "scores.jsonl", console=Console(quiet=True))
+    score_files(task, [tmp_path / "3.jsonl"], OutputFile(tmp_path / "scores.jsonl"), console=Console(quiet=True))
     scored = [record.row for record in read_records(tmp_path / "scores.jsonl")]
     assert [row["total"] for row in scored] == [row.score.value for row in cases]
     assert [row["id"] for row in scored] == [row.example.id for row in cases]

@@ -28,6 +28,7 @@ from grpo_env.trainer.advantages import outcome_advantages, token_advantages
 from grpo_env.trainer.batch import pack_batches
 from grpo_env.trainer.config import AdvantageConfig, TrainConfig
 from grpo_env.trainer.engine.policy import load_model
+from grpo_env.trainer.engine.sampling.protocol import SamplingRequest
 from grpo_env.trainer.engine.sampling.sampler import sample
 from grpo_env.trainer.reference import add_reference_logp
 from grpo_env.trainer.run.run import Run
@@ -80,7 +81,7 @@ def scored_rollouts(task: Task) -> list[ScoredRollout]:
     run = Run.load(Mixture.of(task), config())
     examples = run.samplers[0].examples
     prompts = [run.policy.prompt_ids(example, task.format) for example in examples]
-    rollouts = sample(run.policy, prompts, GROUP, max_new_tokens=LONGEST, temperature=1.5)
+    rollouts = sample(run.policy, SamplingRequest(prompts, GROUP, max_new_tokens=LONGEST, temperature=1.5))
     assert {rollout.finish for rollout in rollouts} == {"stop", "length"}
     return [
         ScoredRollout(examples[row // GROUP], rollout, Score(reward))

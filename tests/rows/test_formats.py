@@ -24,8 +24,7 @@ from grpo_env.rows.formats.native import NATIVE
 from grpo_env.rows.formats.packed_example import pack
 from grpo_env.rows.formats.trl import TRL_COMPLETIONS
 from grpo_env.rows.reader import Record, read_records
-from grpo_env.scoring import Fields
-from grpo_env.scoring.files import score_files
+from grpo_env.scoring import Fields, OutputFile, score_files
 from grpo_env.scoring.recorded_turns import read_tools, read_turns
 from grpo_env.scoring.row_reader import RowReader
 from grpo_env.taskfile.task import load_task
@@ -486,7 +485,7 @@ def test_scores_of_an_inspect_log_are_exported_to_its_samples_and_epochs(tmp_pat
     ]
     failed = inspect_sample("b", 2, RIGHT, error={"message": "overloaded", "traceback": "…"})
     log = inspect_log(tmp_path / f"log{suffix}", [*samples, failed])
-    summary = score_files(task, [log], tmp_path / "scores.jsonl", console=Console(quiet=True))
+    summary = score_files(task, [log], OutputFile(tmp_path / "scores.jsonl"), console=Console(quiet=True))
     assert (summary.bad_rows, summary.returning_groups) == (1, 0)
     assert "the sample failed: overloaded" in (tmp_path / "scores.rejects.jsonl").read_text()
     export_file(read_scores(tmp_path / "scores.jsonl"), Inspect(), tmp_path / "records.jsonl")
@@ -708,7 +707,7 @@ def test_completions_keep_their_numbers_when_scores_are_scored_again(tmp_path, t
     rows = [several, {"id": "b", "answer": "1", "completion": RIGHT}]
     files = [jsonl(tmp_path / "completions", rows), tmp_path / "first.jsonl", tmp_path / "second.jsonl"]
     for source, out in pairwise(files):
-        score_files(task, [Path(source)], out, console=Console(quiet=True))
+        score_files(task, [Path(source)], OutputFile(out), console=Console(quiet=True))
     first, second = (
         [(row["id"], row["completion"], row["total"]) for row in map(json.loads, out.read_text().splitlines())]
         for out in files[1:]

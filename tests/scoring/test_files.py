@@ -25,7 +25,7 @@ from grpo_env.registry import load_file, verifier
 from grpo_env.results.part_scores import named_scores
 from grpo_env.results.rows import read_scores
 from grpo_env.rows.reader import read_records
-from grpo_env.scoring import Fields, Options, chunks, files, score_files
+from grpo_env.scoring import Fields, Options, OutputFile, chunks, files, score_files
 from grpo_env.scoring.chunks import Chunk
 from grpo_env.scoring.input_file import InputFile
 from grpo_env.scoring.job import Job
@@ -141,7 +141,7 @@ def test_a_wrong_column_stops_at_once_and_what_it_advises_works(task, tmp_path, 
     file.write_text(json.dumps(row) + "\n")
     fields = Fields((given["completion"],) if given else ())
     with pytest.raises(UsageError) as error:
-        score_files(task, [file], out, Options(fields), console=quiet())
+        score_files(task, [file], OutputFile(out), Options(fields), console=quiet())
     assert str(error.value).endswith(advice)
     assert [path.name for path in tmp_path.iterdir()] == ["rows.jsonl"]
     if "try --" not in advice:
@@ -149,7 +149,9 @@ def test_a_wrong_column_stops_at_once_and_what_it_advises_works(task, tmp_path, 
     words = str(error.value).partition("try ")[2].split()
     flags = dict(zip(words[::2], words[1::2], strict=True))
     completion = flags.get("--completion") or given["completion"]
-    summary = score_files(task, [file], out, Options(Fields((completion,), flags["--answer"])), console=quiet())
+    summary = score_files(
+        task, [file], OutputFile(out), Options(Fields((completion,), flags["--answer"])), console=quiet()
+    )
     assert summary.mean("accuracy") == 1 / len(row.get("responses", [0]))
 
 
@@ -165,7 +167,7 @@ def test_rows_without_a_column_among_others_are_rejects(task, tmp_path):
     file, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
     rows = [GROUP] * 40 + [{"question": "?", "answer": "2", "completion": "<answer>2</answer>"}]
     file.write_text("".join(json.dumps(row) + "\n" for row in reversed(rows)))
-    assert score_files(task, [file], out, console=quiet()).bad_rows == 40
+    assert score_files(task, [file], OutputFile(out), console=quiet()).bad_rows == 40
 
 
 @pytest.mark.parametrize("content", ["", "question,answer,completion\n"])
@@ -173,12 +175,12 @@ def test_a_file_without_rows_is_an_error_unless_another_one_has_some(task, tmp_p
     file, out = tmp_path / "rows.csv", tmp_path / "out.jsonl"
     file.write_text(content)
     with pytest.raises(UsageError, match=r"rows\.csv: no rows"):
-        score_files(task, [file], out, console=quiet())
+        score_files(task, [file], OutputFile(out), console=quiet())
     other = tmp_path / "other.jsonl"
     other.write_text(json.dumps({"question": "?", "answer": "2", "completion": "2"}) + "\n")
-    assert score_files(task, [file, other], out, console=quiet()).completions == 1
+    assert score_files(task, [file, other], OutputFile(out), console=quiet()).completions == 1
     with pytest.raises(UsageError, match="is an input"):
-        score_files(task, [out], out, Options(overwrite=True), console=quiet())
+        score_files(task, [out], OutputFile(out, overwrite=True), console=quiet())
 
 
 def test_rows_are_joined_by_ids_of_both_sides_by_prompt_or_by_order(tmp_path):
@@ -197,7 +199,7 @@ def test_rows_are_joined_by_ids_of_both_sides_by_prompt_or_by_order(tmp_path):
 
     def scored(rows, **options):
         file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        score_files(sums, [file], out, Options(**options, overwrite=True), console=quiet())
+        score_files(sums, [file], OutputFile(out, overwrite=True), Options(**options), console=quiet())
         return [(row["id"], row["parts"]["accuracy"]["value"]) for row in read_scores(out)]
 
     expected = [(f"u{n}", float(n < 4)) for n in range(6)]
@@ -231,7 +233,7 @@ def test_files_of_several_kinds_are_scored_into_one_and_rejects_into_another(tas
         file.write('id,question,answer,completion\nr0,0+0?,0,#### 0\nr1,"1+0?,1,#### 1\n')
     console = Console(file=io.StringIO(), width=200)
     out = tmp_path / "out.parquet"
-    tally = score_files(task, [first, tmp_path / "b.csv.gz"], out, Options(text=False), console=console)
+    tally = score_files(task, [first, tmp_path / "b.csv.gz"], OutputFile(out), Options(text=False), console=console)
     assert (tally.completions, tally.bad_rows) == (3, 2)
     scores = list(read_scores(out))
     a, b = str(first), str(tmp_path / "b.csv.gz")
@@ -328,7 +330,7 @@ def test_an_interrupted_run_is_not_continued_with_other_examples(tmp_path, monke
 
     def score():
         task = make_task({**SUMS, "dataset": dataset}, "sums.yaml", tmp_path)
-        return score_files(task, [file], out, Options(join="id"), console=quiet())
+        return score_files(task, [file], OutputFile(out), Options(join="id"), console=quiet())
 
     def interrupted(*_):
         raise KeyboardInterrupt
@@ -395,7 +397,10 @@ def test_wrong_usage_is_reported_before_anything_is_written(task, tmp_path, file
     before = sorted(tmp_path.iterdir())
     with contextlib.chdir(tmp_path), pytest.raises(UsageError, match=problem):
         score_files(
-            task, [tmp_path / name for name in files], tmp_path / out if out else None, console=Console(quiet=True)
+            task,
+            [tmp_path / name for name in files],
+            OutputFile(tmp_path / out) if out else None,
+            console=Console(quiet=True),
         )
     assert sorted(tmp_path.iterdir()) == before
 
@@ -406,7 +411,7 @@ def test_many_processes_give_the_same_rows_in_order(tmp_path):
     path, task = write(tmp_path / "rows.jsonl", lines), make_task(SUMS, "t", tmp_path)
     outs = [tmp_path / f"{workers}.jsonl" for workers in (1, 2)]
     for workers, out in enumerate(outs, start=1):
-        score_files(task, [path], out, Options(workers=workers), console=quiet())
+        score_files(task, [path], OutputFile(out), Options(workers=workers), console=quiet())
     alone, together = map(without_seconds, outs)
     assert alone == together
     assert [row["id"] for row in alone] == [f"r{n}" for n in range(300) if n != 100]
@@ -419,7 +424,9 @@ def test_a_process_that_dies_costs_only_the_row_that_killed_it(verifier_file, tm
     inputs = rows(70)
     inputs[3]["completion"], inputs[30]["completion"], inputs[66]["completion"] = "leave", "write", "crash"
     path, out = write(tmp_path / "rows.jsonl", inputs), tmp_path / "out.jsonl"
-    score_files(make_task(data, "t", tmp_path), [path], out, Options(workers=2), console=Console(quiet=True))
+    score_files(
+        make_task(data, "t", tmp_path), [path], OutputFile(out), Options(workers=2), console=Console(quiet=True)
+    )
     assert [row["id"] for row in read_scores(out)] == [f"r{n}" for n in range(70) if n not in (3, 30, 66)]
     rejects = [record.row for record in read_records(tmp_path / "out.rejects.jsonl")]
     assert [(row["line"], row["problem"], row["row"]["id"]) for row in rejects] == [
@@ -489,7 +496,7 @@ def test_groups_that_verl_mixed_are_put_together_within_their_step(task, tmp_pat
     monkeypatch.setattr(chunks, "CHUNK_ROWS", chunk_rows)
     file = write(tmp_path / "1.jsonl", [*MIXED, "{broken", *({**row, "step": 2} for row in MIXED)])
     console = quiet()
-    summary = score_files(task, [file], tmp_path / "out.jsonl", Options(advantages=True), console=console)
+    summary = score_files(task, [file], OutputFile(tmp_path / "out.jsonl"), Options(advantages=True), console=console)
     scores = list(read_scores(tmp_path / "out.jsonl"))
     assert [row["line"] for row in scores] == [1, 3, 2, 4, 6, 8, 7, 9]
     assert [row["advantage"] for row in scores] == pytest.approx([0.70711, -0.70711] * 4, abs=1e-4)
@@ -503,7 +510,7 @@ def test_groups_that_return_are_named_with_both_lines(task, tmp_path, monkeypatc
     keys = ["a", "a", "b", "a", "b", None, "c", "c"]
     console = quiet()
     file = write(tmp_path / "in.jsonl", [{**row, "group": key} for row, key in zip(rows(8), keys, strict=True)])
-    summary = score_files(task, [file], tmp_path / "out.jsonl", console=console)
+    summary = score_files(task, [file], OutputFile(tmp_path / "out.jsonl"), console=console)
     assert summary.returning_groups == 2
     assert console.file.getvalue().count("goes on after") == 1
     said = f"{file}, line 4: the group 'a', which began at line 1, goes on after rows of another group:"
@@ -538,7 +545,7 @@ def test_the_size_of_uncompressed_lines_is_known_before_they_are_read(task, tmp_
 def test_an_output_in_no_folder_is_refused_before_the_input_is_read(task, tmp_path):
     out = tmp_path / "none/out.jsonl"
     with pytest.raises(UsageError, match=rf"^{out}: there is no folder {out.parent}; create it first$"):
-        score_files(task, [tmp_path / "not there either"], out, console=quiet())
+        score_files(task, [tmp_path / "not there either"], OutputFile(out), console=quiet())
 
 
 def test_a_pipe_without_a_writer_is_not_waited_for_in_silence(task, tmp_path, monkeypatch):
@@ -555,6 +562,6 @@ def test_a_pipe_without_a_writer_is_not_waited_for_in_silence(task, tmp_path, mo
 
     writer = threading.Thread(target=write)
     writer.start()
-    assert score_files(task, [pipe], tmp_path / "scores.jsonl", console=console).completions == 1
+    assert score_files(task, [pipe], OutputFile(tmp_path / "scores.jsonl"), console=console).completions == 1
     writer.join()
     assert f"{pipe}: a pipe to which nothing was written yet; waiting" in console.file.getvalue()

@@ -10,7 +10,7 @@ from rich.console import Console
 from grpo_env.core import Call, Result
 from grpo_env.rows.formats.detect import detect_format
 from grpo_env.rows.reader import Record
-from grpo_env.scoring import Fields, score_files
+from grpo_env.scoring import Fields, OutputFile, score_files
 from grpo_env.scoring.input_file import InputFile
 from grpo_env.scoring.row_reader import RowReader
 from grpo_env.scoring.score_row import score_row
@@ -299,7 +299,7 @@ def test_scores_of_episodes_are_scored_again_from_parquet_too(tmp_path):
     assert first["total"] == 2.0
     files = [tmp_path / name for name in ("in.jsonl", "scores.parquet", "again.jsonl")]
     for source, out in pairwise(files):
-        score_files(task, [source], out, console=Console(quiet=True))
+        score_files(task, [source], OutputFile(out), console=Console(quiet=True))
     second = json.loads(files[-1].read_text())
     same = ("total", "turns", "tools", "steps", "text", "finish_reason", "prompt", "environment")
     assert {key: second.get(key) for key in same} == {key: first.get(key) for key in same}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from grpo_env.errors import RunError, UsageError
 from grpo_env.scoring import ScoreSummary, resume
 from grpo_env.scoring.job import ChunkResult, Reject
-from grpo_env.scoring.resume import ResumableOutput
+from grpo_env.scoring.resume import OutputFile, ResumableOutput
 
 TASK = {"task": {"task": "sums", "verifiers": {"accuracy": {"weight": 2.0}}}, "inputs": {"a.jsonl": {"bytes": 7}}}
 
@@ -26,9 +26,9 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def complete(out, count, identity=TASK, **options):
+def complete(out, count, identity=TASK, inputs=(), **options):
     """Continue until ``count`` chunks are done. Returns the summary, and how many chunks were done before."""
-    with ResumableOutput(out, identity, **options) as output:
+    with ResumableOutput(OutputFile(out, **options), identity, inputs) as output:
         earlier = output.chunks
         for number in range(earlier, count):
             output.add(chunk(number))
@@ -48,7 +48,7 @@ def leave(out, count, torn=b"", saved=True, identity=TASK):
 
 def fail(out, count, identity=TASK):
     """Continue until ``count`` chunks are done, then end with an error."""
-    output = ResumableOutput(out, identity).__enter__()
+    output = ResumableOutput(OutputFile(out), identity).__enter__()
     for number in range(output.chunks, count):
         output.add(chunk(number))
     output.__exit__(OSError, OSError(), None)
@@ -96,7 +96,7 @@ class Full:
 @pytest.mark.parametrize("which", [0, 1])
 def test_a_partly_written_chunk_does_not_count(tmp_path, which):
     expected, _ = complete(tmp_path / "uninterrupted.jsonl", 3)
-    output = ResumableOutput(tmp_path / "out.jsonl", TASK).__enter__()
+    output = ResumableOutput(OutputFile(tmp_path / "out.jsonl"), TASK).__enter__()
     output.add(chunk(0))
     output._files[which] = Full(output._files[which])
     with pytest.raises(RunError, match="no space left"):
@@ -125,16 +125,16 @@ def test_an_output_is_overwritten_only_on_request_and_only_by_a_complete_one(tmp
     before = contents(tmp_path)
     assert sorted(before) == ["out.jsonl", "out.rejects.jsonl"]
     with pytest.raises(UsageError, match="--overwrite"):
-        ResumableOutput(out, TASK).__enter__()
-    with contextlib.suppress(KeyboardInterrupt), ResumableOutput(out, TASK, overwrite=True) as output:
+        ResumableOutput(OutputFile(out), TASK).__enter__()
+    with contextlib.suppress(KeyboardInterrupt), ResumableOutput(OutputFile(out, overwrite=True), TASK) as output:
         output.add(chunk(0))
         raise KeyboardInterrupt
     assert {name: contents(tmp_path)[name] for name in before} == before
-    with ResumableOutput(out, TASK, overwrite=True) as output:
+    with ResumableOutput(OutputFile(out, overwrite=True), TASK) as output:
         output.add(chunk(1))
         output.finish()
     assert contents(tmp_path)["out.jsonl"] == chunk(0).lines + chunk(1).lines
-    with ResumableOutput(out, TASK, overwrite=True) as output:
+    with ResumableOutput(OutputFile(out, overwrite=True), TASK) as output:
         output.add(chunk(2)._replace(rejects=(), summary=ScoreSummary(rows=1, completions=1)))
         output.finish()
     assert contents(tmp_path) == {"out.jsonl": chunk(2).lines}
@@ -144,7 +144,7 @@ def test_an_output_is_overwritten_only_on_request_and_only_by_a_complete_one(tmp
 @pytest.mark.parametrize("name", ["out.jsonl", "out.rejects.jsonl"])
 def test_a_link_to_nothing_is_refused_before_the_work(tmp_path, name):
     (tmp_path / name).symlink_to(tmp_path / "no/where")
-    with pytest.raises(UsageError, match="already exists"), ResumableOutput(tmp_path / "out.jsonl", TASK):
+    with pytest.raises(UsageError, match="already exists"), ResumableOutput(OutputFile(tmp_path / "out.jsonl"), TASK):
         pytest.fail("opened")
 
 
@@ -162,7 +162,7 @@ def test_an_input_is_never_overwritten(tmp_path, given):
 def test_outputs_of_two_kinds_have_their_own_rejects(tmp_path):
     complete(tmp_path / "out.jsonl", 1)
     before = contents(tmp_path)
-    with ResumableOutput(tmp_path / "out.parquet", TASK, overwrite=True) as output:
+    with ResumableOutput(OutputFile(tmp_path / "out.parquet", overwrite=True), TASK) as output:
         output.add(chunk(1)._replace(rejects=(), summary=ScoreSummary(rows=1, completions=1)))
         output.finish()
     assert {name: contents(tmp_path)[name] for name in before} == before
@@ -170,9 +170,9 @@ def test_outputs_of_two_kinds_have_their_own_rejects(tmp_path):
 
 def test_a_run_that_finishes_while_another_starts_keeps_its_output(tmp_path, monkeypatch):
     out = tmp_path / "out.jsonl"
-    first = ResumableOutput(out, TASK, overwrite=True).__enter__()
+    first = ResumableOutput(OutputFile(out, overwrite=True), TASK).__enter__()
     first.add(chunk(0))
-    second = ResumableOutput(out, TASK, overwrite=True)
+    second = ResumableOutput(OutputFile(out, overwrite=True), TASK)
     lock, waiting = resume.lock, [True]
 
     def finish_first(*arguments):  # once the second has opened the unfinished files
@@ -205,7 +205,7 @@ def test_a_run_killed_between_its_two_files_is_finished_by_the_same_command(tmp_
             raise SystemExit  # and nothing is cleaned up
         replace(part, name)
 
-    killed = ResumableOutput(out, TASK, overwrite=True).__enter__()
+    killed = ResumableOutput(OutputFile(out, overwrite=True), TASK).__enter__()
     killed.add(chunk(1))
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", kill)
@@ -217,7 +217,7 @@ def test_a_run_killed_between_its_two_files_is_finished_by_the_same_command(tmp_
 
 
 def test_nothing_is_left_where_nothing_was_scored(tmp_path):
-    with ResumableOutput(tmp_path / "out.jsonl", TASK) as output:
+    with ResumableOutput(OutputFile(tmp_path / "out.jsonl"), TASK) as output:
         output.add(chunk(0)._replace(lines=b"", summary=ScoreSummary(rows=1, bad_rows=1)))
         assert output.finish() is None
     assert contents(tmp_path) == {}
@@ -231,7 +231,7 @@ def test_work_of_another_run_is_not_continued_and_the_error_says_what_differs(tm
     other_task["task"]["verifiers"]["accuracy"]["weight"] = 1.0
     other_task["inputs"]["b.jsonl"] = {"bytes": 9}
     with pytest.raises(UsageError) as error:
-        ResumableOutput(out, other_task).__enter__()
+        ResumableOutput(OutputFile(out), other_task).__enter__()
     for part in (
         "task.verifiers.accuracy.weight was 2.0, is 1.0",
         'inputs.b.jsonl was nothing, is {"bytes": 9}',
@@ -243,9 +243,9 @@ def test_work_of_another_run_is_not_continued_and_the_error_says_what_differs(tm
 
 
 def test_only_one_run_writes_at_a_time(tmp_path):
-    with ResumableOutput(tmp_path / "out.jsonl", TASK) as output:
+    with ResumableOutput(OutputFile(tmp_path / "out.jsonl"), TASK) as output:
         with pytest.raises(UsageError, match="another process is writing it"):
-            ResumableOutput(tmp_path / "out.jsonl", TASK).__enter__()
+            ResumableOutput(OutputFile(tmp_path / "out.jsonl"), TASK).__enter__()
         output.finish()
 
 
@@ -259,7 +259,7 @@ def test_nothing_is_overwritten(tmp_path, name):
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.rejects.jsonl"])
 def test_a_file_created_in_the_meantime_is_not_overwritten_and_the_work_is_kept(tmp_path, name):
-    output = ResumableOutput(tmp_path / "out.jsonl", TASK).__enter__()
+    output = ResumableOutput(OutputFile(tmp_path / "out.jsonl"), TASK).__enter__()
     output.add(chunk(0))
     (tmp_path / name).write_text("theirs")
     with pytest.raises(UsageError, match="in the meantime"):
@@ -271,7 +271,7 @@ def test_a_file_created_in_the_meantime_is_not_overwritten_and_the_work_is_kept(
 
 
 def test_there_is_no_rejects_file_without_rejects(tmp_path):
-    with ResumableOutput(tmp_path / "out.jsonl", TASK) as output:
+    with ResumableOutput(OutputFile(tmp_path / "out.jsonl"), TASK) as output:
         output.add(chunk(0)._replace(rejects=(), summary=ScoreSummary(rows=1, completions=1)))
         assert output.finish() is None
     assert contents(tmp_path) == {"out.jsonl": b'{"row": 0}\n'}
@@ -303,6 +303,6 @@ def test_missing_rows_are_noticed(tmp_path):
 def test_a_planted_link_is_not_followed(tmp_path, name):
     (tmp_path / "precious").write_text("x")
     (tmp_path / name).symlink_to(tmp_path / "precious")
-    with pytest.raises(RunError, match="cannot be written"), ResumableOutput(tmp_path / "out.jsonl", TASK):
+    with pytest.raises(RunError, match="cannot be written"), ResumableOutput(OutputFile(tmp_path / "out.jsonl"), TASK):
         pytest.fail("opened")
     assert (tmp_path / "precious").read_text() == "x"

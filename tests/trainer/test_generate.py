@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from grpo_env.errors import UsageError
-from grpo_env.scoring import score_files
+from grpo_env.scoring import OutputFile, score_files
 from grpo_env.taskfile.task import Task
 from grpo_env.taskfile.task import make_task as task_of
 from grpo_env.trainer.commands import generate as module
@@ -31,9 +31,9 @@ def quiet() -> Console:
 def test_score_reads_the_file_and_finds_what_eval_finds(make_task, tmp_path: Path) -> None:
     task, out, scores = make_task(VERIFIERS), tmp_path / "completions.jsonl", tmp_path / "scores.jsonl"
     console = quiet()
-    summary = generate(task, out, Request(samples=3), console=console)
-    scored = score_files(task, [out], scores, console=quiet())
-    expected = run_eval(task, samples=3, out=tmp_path / "eval.jsonl")
+    summary = generate(task, OutputFile(out), Request(samples=3), console=console)
+    scored = score_files(task, [out], OutputFile(scores), console=quiet())
+    expected = run_eval(task, samples=3, out=OutputFile(tmp_path / "eval.jsonl"))
     assert (summary.rows, summary.completions) == (expected["examples"], 3 * expected["examples"])
     assert (scored.rows, scored.completions, scored.bad_rows) == (summary.rows, summary.completions, 0)
     assert scored.mean("test_vowels") == pytest.approx(expected["sampled"]["accuracy"])
@@ -47,7 +47,7 @@ def test_score_reads_the_file_and_finds_what_eval_finds(make_task, tmp_path: Pat
 
 def test_neither_batches_nor_an_interruption_change_the_file(make_task, tmp_path: Path, monkeypatch) -> None:
     task, whole, parts = make_task(VERIFIERS), tmp_path / "whole.jsonl", tmp_path / "parts.jsonl"
-    generate(task, whole, Request("train", samples=2), console=quiet())
+    generate(task, OutputFile(whole), Request("train", samples=2), console=quiet())
     calls, sample = [], module.sample
 
     def interrupted(*arguments, **options):
@@ -59,26 +59,26 @@ def test_neither_batches_nor_an_interruption_change_the_file(make_task, tmp_path
     monkeypatch.setattr(module, "sample", interrupted)
     console = quiet()
     with pytest.raises(KeyboardInterrupt):
-        generate(task, parts, Request("train", samples=2, batch=2), console=console)
+        generate(task, OutputFile(parts), Request("train", samples=2, batch=2), console=console)
     assert "the same command resumes" in console.file.getvalue()
     assert not parts.exists()
     with pytest.raises(UsageError, match=r"cannot continue: settings\.seed was 0, is 1"):
-        generate(task, parts, Request("train", samples=2, batch=2), console=quiet(), seed=1)
-    generate(task, parts, Request("train", samples=2, batch=2), console=console)
+        generate(task, OutputFile(parts), Request("train", samples=2, batch=2), console=quiet(), seed=1)
+    generate(task, OutputFile(parts), Request("train", samples=2, batch=2), console=console)
     assert "resuming after 2 examples" in console.file.getvalue()
     assert parts.read_bytes() == whole.read_bytes()
     assert len(calls) == 3 + len(whole.read_text().splitlines()) - 2
     assert sorted(path.name for path in tmp_path.iterdir()) == ["parts.jsonl", "whole.jsonl"]
     with pytest.raises(UsageError, match="already exists"):
-        generate(task, whole, console=quiet())
+        generate(task, OutputFile(whole), console=quiet())
 
 
 def test_greedy_is_one_completion(make_task, tmp_path: Path) -> None:
     task = make_task(VERIFIERS)
-    generate(task, tmp_path / "greedy.jsonl", Request(greedy=True, limit=2), console=quiet())
+    generate(task, OutputFile(tmp_path / "greedy.jsonl"), Request(greedy=True, limit=2), console=quiet())
     rows = rows_of(tmp_path / "greedy.jsonl")
     assert [len(row["completions"]) for row in rows] == [1, 1]
-    scored = score_files(task, [tmp_path / "greedy.jsonl"], tmp_path / "scores.jsonl", console=quiet())
+    scored = score_files(task, [tmp_path / "greedy.jsonl"], OutputFile(tmp_path / "scores.jsonl"), console=quiet())
     assert scored.mean("test_vowels") == pytest.approx(run_eval(task, samples=1, limit=2)["greedy"]["accuracy"])
 
 
@@ -93,8 +93,8 @@ def test_columns_of_the_data_do_not_change_what_is_scored(make_task, tmp_path: P
     row = {"question": "a?", "answer": "5", "group": "all", "completion": "gold text", "turns": 3, "id": "same"}
     task = with_data(make_task(VERIFIERS), row)
     out = tmp_path / "completions.jsonl"
-    summary = generate(task, out, Request(samples=1), console=quiet())
-    scored = score_files(task, [out], tmp_path / "scores.jsonl", console=quiet())
+    summary = generate(task, OutputFile(out), Request(samples=1), console=quiet())
+    scored = score_files(task, [out], OutputFile(tmp_path / "scores.jsonl"), console=quiet())
     assert (scored.bad_rows, scored.completions) == (0, summary.completions)
     rows = rows_of(tmp_path / "scores.jsonl")
     assert len({row["group"] for row in rows}) == len({row["id"] for row in rows}) == len(rows)
@@ -103,14 +103,14 @@ def test_columns_of_the_data_do_not_change_what_is_scored(make_task, tmp_path: P
 def test_a_gold_answer_in_a_column_of_ours_is_refused_before_sampling(make_task, tmp_path: Path) -> None:
     task = with_data(make_task(VERIFIERS), {"question": "a?", "completion": "5"}, answer="{{ completion }}")
     with pytest.raises(UsageError, match=r"dataset\.answer reads one of the columns completion, .*rename"):
-        generate(task, tmp_path / "out.jsonl", console=quiet())
+        generate(task, OutputFile(tmp_path / "out.jsonl"), console=quiet())
     assert list(tmp_path.iterdir()) == []
 
 
 def test_wrong_usage_is_found_before_sampling(make_task, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"generate: steps has no effect here; .*sampling\.engine"):
-        generate(make_task(), tmp_path / "out.jsonl", console=quiet(), steps=3)
+        generate(make_task(), OutputFile(tmp_path / "out.jsonl"), console=quiet(), steps=3)
     with pytest.raises(UsageError, match=r"must end in \.jsonl"):
-        generate(make_task(), tmp_path / "out.csv", console=quiet())
+        generate(make_task(), OutputFile(tmp_path / "out.csv"), console=quiet())
     with pytest.raises(UsageError, match=r"there is no folder .*none; create it first"):
-        run_eval(make_task(), out=tmp_path / "none" / "out.jsonl")
+        run_eval(make_task(), out=OutputFile(tmp_path / "none" / "out.jsonl"))

@@ -17,7 +17,7 @@ from grpo_env.results.export import export_file
 from grpo_env.results.export.training_sets import Prm
 from grpo_env.results.report import make_report
 from grpo_env.results.rows import read_scores
-from grpo_env.scoring import score_files
+from grpo_env.scoring import OutputFile, score_files
 from grpo_env.scoring.summary import ScoreSummary
 from grpo_env.taskfile.task import load_task
 from grpo_env.trainer.commands import label_steps as module
@@ -47,7 +47,7 @@ def file(tmp_path: Path) -> Path:
 def call(chain: Chain, file: Path, out: Path, console: Console, **options: Any) -> ScoreSummary:
     settings = {"model": chain.policy.name, "sampling.max_new_tokens": LONGEST, "engine.device": "cpu"}
     request = Request(**{name: options.pop(name) for name in ("rollouts", "limit", "segments") if name in options})
-    return label_steps(chain.task, file, out, request, console=console, **{**settings, **options})
+    return label_steps(chain.task, file, OutputFile(out), request, console=console, **{**settings, **options})
 
 
 def labeled(chain: Chain, file: Path, out: Path, **options: Any) -> list[dict[str, Any]]:
@@ -156,7 +156,7 @@ def test_the_labeled_file_has_the_columns_of_the_task_and_is_scored_by_it(gold: 
     labels = {"use": "labelled_steps", "column": "labels", "process": 1.0}
     keys = {"dataset.answer": "{{ gold }}", "verifiers.labels": labels}
     task = load_task(gold.task.source, {**keys, "verifiers.test_ends_with_gold": {}, "metric": "test_ends_with_gold"})
-    summary = score_files(task, [out], tmp_path / "scores.jsonl", console=Console(quiet=True))
+    summary = score_files(task, [out], OutputFile(tmp_path / "scores.jsonl"), console=Console(quiet=True))
     again = [json.loads(line) for line in (tmp_path / "scores.jsonl").read_text().splitlines()]
     assert (summary.bad_rows, len(again)) == (0, 2)
     assert [step["value"] for step in again[0]["parts"]["labels"]["steps"]] == steps[0]["labels"]
@@ -259,7 +259,7 @@ def test_nothing_labeled_writes_no_file_and_says_why(gold: Chain, tmp_path: Path
 def test_what_cannot_be_labeled_is_refused(chain: Chain, file: Path, make_task, tmp_path: Path) -> None:
     task = make_task({"length_rank": {"of": {"test_vowels": {}}}})
     with pytest.raises(UsageError, match="compares the completions of a group"):
-        label_steps(task, file, tmp_path / "x.jsonl", console=Console(quiet=True))
+        label_steps(task, file, OutputFile(tmp_path / "x.jsonl"), console=Console(quiet=True))
     with pytest.raises(UsageError, match=r"loss.tis_cap has no effect here"):
         labeled(chain, file, tmp_path / "x.jsonl", **{"loss.tis_cap": 2.0})
     with pytest.raises(UsageError, match=r"--out must end in .jsonl"):

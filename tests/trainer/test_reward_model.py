@@ -105,8 +105,8 @@ def test_an_outcome_model_learns_which_texts_are_wrong(task, file, tmp_path):
 
 def test_training_goes_on_from_a_reward_model(task, file, trained, tmp_path):
     """Its head is kept: at a learning rate of 0, its values are those of before."""
-    options = {"model": str(trained[0]), "settings": replace(SETTINGS, epochs=1, learning_rate=0.0)}
-    same = train(task, file, tmp_path / "same", Request(process=True), **options)
+    request, settings = Request(process=True, model=str(trained[0])), replace(SETTINGS, epochs=1, learning_rate=0.0)
+    same = train(task, file, tmp_path / "same", request, settings=settings)
     assert [b.value for b in same.bins] == pytest.approx([b.value for b in trained[1].bins])
 
 
@@ -245,7 +245,7 @@ def test_a_folder_in_the_way_is_left_alone(task, file, tmp_path):
     with pytest.raises(UsageError, match="no such file"):
         train(task, tmp_path / "none.jsonl", tmp_path / "new", Request())
     with pytest.raises(UsageError, match="cannot be loaded"):
-        train(task, file, tmp_path / "new", Request(), model=str(file.parent))
+        train(task, file, tmp_path / "new", Request(model=str(file.parent)))
 
 
 def test_figures_of_few_held_out_prompts_have_no_interval_and_a_warning(task, tmp_path):

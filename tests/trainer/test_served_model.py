@@ -13,11 +13,11 @@ from rich.console import Console
 
 from grpo_env.endpoint import Endpoint
 from grpo_env.errors import RunError, UsageError
-from grpo_env.scoring import score_files
+from grpo_env.scoring import OutputFile, score_files
 from grpo_env.taskfile.task import Task, load_task
 from grpo_env.trainer.commands.evaluate import run_eval
 from grpo_env.trainer.commands.generate import Request, generate
-from grpo_env.trainer.commands.served_model import endpoint_at
+from grpo_env.trainer.commands.served_model import ServedModel
 
 from .. import forked
 from ..peer import Answer
@@ -35,8 +35,8 @@ def _no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
 
-def quick(url: str, **settings: Any) -> Endpoint:
-    return Endpoint(url, **{"backoff": 0.001, "timeout": 10.0, **settings})
+def quick(url: str, name: str = "m", **settings: Any) -> ServedModel:
+    return ServedModel(Endpoint(url, **{"backoff": 0.001, "timeout": 10.0, **settings}), name)
 
 
 def quiet() -> Console:
@@ -62,7 +62,7 @@ def solver(task: Task) -> Callable[[int, dict[str, Any]], Answer]:
 
 def test_rows_are_those_of_a_model_that_is_loaded(task: Task, peer, tmp_path: Path) -> None:
     request = Request(samples=3, batch=6)
-    generate(task, tmp_path / "here.jsonl", request, model="bundled", console=quiet())
+    generate(task, OutputFile(tmp_path / "here.jsonl"), request, model="bundled", console=quiet())
     here = rows_of(tmp_path / "here.jsonl")
     flat = [
         Answer(text, finish=finish, tokens=tokens)
@@ -70,13 +70,13 @@ def test_rows_are_those_of_a_model_that_is_loaded(task: Task, peer, tmp_path: Pa
         for text, finish, tokens in zip(row["completions"], row["finish_reason"], row["num_tokens"], strict=True)
     ]
     server, console = peer(lambda number, body: flat[number]), quiet()
-    there, endpoint = tmp_path / "there.jsonl", quick(server.url, concurrency=1)
-    summary = generate(task, there, request, model="small", endpoint=endpoint, console=console)
+    there, model = tmp_path / "there.jsonl", quick(server.url, "small", concurrency=1)
+    summary = generate(task, OutputFile(there), request, model=model, console=console)
     assert rows_of(there) == [{**row, "token_ids": None} for row in here]
     assert (summary.rows, summary.completions) == (4, 12)
     assert f"model      small at {server.url}: 1 request at once" in console.file.getvalue()
     scores = [
-        score_files(task, [tmp_path / name], tmp_path / f"scores-{name}", console=quiet()).mean("total")
+        score_files(task, [tmp_path / name], OutputFile(tmp_path / f"scores-{name}"), console=quiet()).mean("total")
         for name in ("here.jsonl", "there.jsonl")
     ]
     assert scores[0] == scores[1]
@@ -85,9 +85,9 @@ def test_rows_are_those_of_a_model_that_is_loaded(task: Task, peer, tmp_path: Pa
 def test_requests_are_those_of_the_task_and_the_settings(task: Task, peer, tmp_path: Path) -> None:
     server = peer(lambda number, body: Answer("5", tokens=1))
     options: dict[str, Any] = {"sampling.temperature": 0.7, "sampling.max_new_tokens": 9}
-    options |= {"model": "m", "endpoint": quick(server.url, concurrency=1)}
+    options |= {"model": quick(server.url, concurrency=1)}
     for name in ("first", "second"):
-        generate(task, tmp_path / f"{name}.jsonl", Request(samples=2), console=quiet(), **options)
+        generate(task, OutputFile(tmp_path / f"{name}.jsonl"), Request(samples=2), console=quiet(), **options)
     bodies, again = server.requests[:8], server.requests[8:]
     assert bodies == again
     assert len({body["seed"] for body in bodies}) == 8
@@ -107,7 +107,7 @@ def test_a_server_that_ignores_the_temperature_is_told(
 ) -> None:
     """``transformers serve`` decodes greedily unless the model's generation config says ``do_sample``."""
     server, console = peer(lambda number, body: Answer(body["messages"][-1]["content"], tokens=1)), quiet()
-    generate(task, tmp_path / "a.jsonl", request_, model="m", endpoint=quick(server.url), console=console)
+    generate(task, OutputFile(tmp_path / "a.jsonl"), request_, model=quick(server.url), console=console)
     line = "the completions of every prompt are equal: m may be sampled at temperature 0 there"
     assert (line in console.file.getvalue()) == told
 
@@ -116,7 +116,7 @@ def test_variables_of_the_chat_template_are_sent(peer, tmp_path: Path) -> None:
     thinking = {"prompt.chat_template_kwargs": {"enable_thinking": False}, "dataset.limit": {"eval": 1}}
     server = peer(lambda number, body: Answer("5", tokens=1))
     task, request = load_task("arithmetic", thinking), Request(greedy=True)
-    generate(task, tmp_path / "a.jsonl", request, model="m", endpoint=quick(server.url), console=quiet())
+    generate(task, OutputFile(tmp_path / "a.jsonl"), request, model=quick(server.url), console=quiet())
     assert server.requests[0]["chat_template_kwargs"] == {"enable_thinking": False}
     assert server.requests[0]["temperature"] == 0
 
@@ -124,7 +124,7 @@ def test_variables_of_the_chat_template_are_sent(peer, tmp_path: Path) -> None:
 def test_reasoning_that_the_server_returned_apart_is_part_of_the_text(task: Task, peer, tmp_path: Path) -> None:
     answer = Answer("<answer>\n5\n</answer>", reasoning="2+3=5", tokens=9)
     server, out = peer(lambda number, body: answer), tmp_path / "a.jsonl"
-    generate(task, out, Request(greedy=True), model="m", endpoint=quick(server.url), console=quiet())
+    generate(task, OutputFile(out), Request(greedy=True), model=quick(server.url), console=quiet())
     (text,) = rows_of(out)[0]["completions"]
     assert text.startswith("<think>")
     assert text.endswith("<answer>\n5\n</answer>")
@@ -136,8 +136,8 @@ def test_rate_limits_are_waited_for_and_no_more_requests_are_open_than_allowed(
 ) -> None:
     busy = Answer(status=429, headers={"Retry-After": "0.05"})
     server = peer(lambda number, body: busy if number in (0, 5, 6) else Answer("5", tokens=1))
-    endpoint = quick(server.url, concurrency=3)
-    summary = generate(task, tmp_path / "a.jsonl", Request(samples=8), model="m", endpoint=endpoint, console=quiet())
+    model = quick(server.url, concurrency=3)
+    summary = generate(task, OutputFile(tmp_path / "a.jsonl"), Request(samples=8), model=model, console=quiet())
     assert summary.completions == 32
     assert len(server.requests) == 35
     assert server.most_at_once <= 3
@@ -150,16 +150,16 @@ def test_what_was_sampled_before_a_failure_is_kept(task: Task, peer, tmp_path: P
         return Answer(status=500, body=b"out of memory") if broken and number >= 4 else Answer("5", tokens=1)
 
     server, out, console = peer(answer), tmp_path / "a.jsonl", quiet()
-    options: dict[str, Any] = {"model": "m", "endpoint": quick(server.url, retries=1, concurrency=2)}
+    model = quick(server.url, retries=1, concurrency=2)
     with pytest.raises(RunError, match=r"chat/completions: status 500: out of memory \(2 attempts\)$"):
-        generate(task, out, Request(samples=2, batch=4), console=console, **options)
+        generate(task, OutputFile(out), Request(samples=2, batch=4), model=model, console=console)
     assert "the same command resumes" in console.file.getvalue()
     broken, before = False, len(server.requests)
     elsewhere = quick("http://other/v1")
     with pytest.raises(UsageError, match="cannot continue: endpoint was"):
-        generate(task, out, Request(samples=2, batch=4), console=quiet(), model="m", endpoint=elsewhere)
-    options["endpoint"] = quick(server.url, retries=2)  # not the one that is down
-    generate(task, out, Request(samples=2, batch=4), console=quiet(), **options)
+        generate(task, OutputFile(out), Request(samples=2, batch=4), console=quiet(), model=elsewhere)
+    model = quick(server.url, retries=2)  # not the one that is down
+    generate(task, OutputFile(out), Request(samples=2, batch=4), model=model, console=quiet())
     assert len(server.requests) == before + 4
     assert len(rows_of(out)) == 4
 
@@ -178,9 +178,9 @@ def test_a_refusal_is_one_line_that_says_what_to_do(
     task: Task, peer, tmp_path: Path, answer: Answer, key: str | None, message: str
 ) -> None:
     server = peer(lambda number, body: answer)
-    endpoint = quick(server.url, key=key, concurrency=2)
+    model = quick(server.url, key=key, concurrency=2)
     with pytest.raises(RunError, match=message) as error:
-        generate(task, tmp_path / "a.jsonl", Request(samples=8), model="m", endpoint=endpoint, console=quiet())
+        generate(task, OutputFile(tmp_path / "a.jsonl"), Request(samples=8), model=model, console=quiet())
     assert "\n" not in str(error.value)
 
 
@@ -189,12 +189,12 @@ def test_a_closed_port_is_one_line_too(task: Task, peer) -> None:
     server.close()
     server.close = lambda: None
     with pytest.raises(RunError, match=r"ConnectError: .*\(2 attempts\); is the server running"):
-        run_eval(task, "m", endpoint=quick(server.url, retries=1), samples=2)
+        run_eval(task, quick(server.url, retries=1), samples=2)
 
 
 def test_eval_finds_the_accuracy_of_a_server(task: Task, peer, tmp_path: Path) -> None:
     server, out = peer(solver(task)), tmp_path / "scores.jsonl"
-    result = run_eval(task, "m", endpoint=quick(server.url), samples=4, out=out)
+    result = run_eval(task, quick(server.url), samples=4, out=OutputFile(out))
     right = [body["seed"] % 2 == 0 for body in server.requests if body["temperature"] == 1]
     assert len(right) == 16
     assert len(server.requests) == 20
@@ -204,7 +204,7 @@ def test_eval_finds_the_accuracy_of_a_server(task: Task, peer, tmp_path: Path) -
     rows = rows_of(out)
     assert [row["parts"]["accuracy"]["value"] for row in rows].count(1.0) == sum(right)
     assert result["sampled"]["length"] == sum(row["num_tokens"] for row in rows) / 16 > 30
-    here = run_eval(task, "bundled", samples=4, out=tmp_path / "here.jsonl")
+    here = run_eval(task, "bundled", samples=4, out=OutputFile(tmp_path / "here.jsonl"))
     assert result.keys() == here.keys()
     assert rows[0].keys() == rows_of(tmp_path / "here.jsonl")[0].keys()
 
@@ -226,19 +226,19 @@ def test_the_command_sends_the_key_of_the_environment(peer, tmp_path: Path) -> N
 
 
 def test_wrong_usage_is_found_before_a_request(task: Task, make_task, monkeypatch: pytest.MonkeyPatch) -> None:
-    endpoint = quick("http://127.0.0.1:9/v1")
+    model = quick("http://127.0.0.1:9/v1")
     with pytest.raises(UsageError, match="--base-url needs --model"):
-        run_eval(task, endpoint=endpoint)
+        ServedModel.at("http://127.0.0.1:9/v1", None)
     with pytest.raises(UsageError, match=r"prompt\.text goes to a model without a chat template"):
-        run_eval(make_task(), "m", endpoint=endpoint)
+        run_eval(make_task(), model)
     with pytest.raises(UsageError, match="environment: episodes are not sampled from --base-url"):
-        run_eval("till", "m", endpoint=endpoint)
+        run_eval("till", model)
     with pytest.raises(UsageError, match=r"eval: engine\.device has no effect here; .*: model, seed, sampling"):
-        run_eval(task, "m", endpoint=endpoint, **{"engine.device": "cpu"})
+        run_eval(task, model, **{"engine.device": "cpu"})
     with pytest.raises(UsageError, match="expected a URL such as"):
-        endpoint_at("localhost:8000")
+        ServedModel.at("localhost:8000", "m")
     with pytest.raises(UsageError, match="the key is read from the environment variable OPENAI_API_KEY"):
-        endpoint_at("http://user:secret@localhost/v1")
+        ServedModel.at("http://user:secret@localhost/v1", "m")
     monkeypatch.setenv("OPENAI_API_KEY", "sk\n1")
     with pytest.raises(UsageError, match="OPENAI_API_KEY contains no API key"):
-        endpoint_at("http://localhost/v1")
+        ServedModel.at("http://localhost/v1", "m")

@@ -22,6 +22,7 @@ from grpo_env.trainer.advantages import token_advantages
 from grpo_env.trainer.batch import pack_rows
 from grpo_env.trainer.config import OptimizerConfig, TrainConfig
 from grpo_env.trainer.engine.policy import Policy, checkpoint_activations
+from grpo_env.trainer.engine.sampling.protocol import SamplingRequest
 from grpo_env.trainer.engine.sampling.sampler import Rollout, sample
 from grpo_env.trainer.optimizer import learning_rate, make_optimizer
 from grpo_env.trainer.reference import add_reference_logp
@@ -436,7 +437,7 @@ def test_the_rollout_logprob_gap_of_a_step_is_that_of_its_first_update(policy: P
 
 
 def gap(policy: Policy, sampler: Policy, temperature: float) -> float:
-    rollouts = sample(sampler, [[40, 41, 42], [70]], 3, max_new_tokens=20, temperature=temperature)
+    rollouts = sample(sampler, SamplingRequest([[40, 41, 42], [70]], 3, max_new_tokens=20, temperature=temperature))
     rows = [ScoredRollout(EXAMPLE, rollout, Score(float(at % 3))) for at, rollout in enumerate(rollouts)]
     (micro,) = packed(policy, rows, CONFIG).micro_batches
     with torch.no_grad():

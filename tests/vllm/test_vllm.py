@@ -27,7 +27,7 @@ from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.bundled import BUNDLED
 from grpo_env.trainer.engine.lora import prepare_adapter
 from grpo_env.trainer.engine.policy import Policy, load_policy
-from grpo_env.trainer.engine.sampling.protocol import RolloutEngine
+from grpo_env.trainer.engine.sampling.protocol import RolloutEngine, SamplingRequest
 from grpo_env.trainer.engine.sampling.sampler import Rollout, sample
 from grpo_env.trainer.engine.sampling.vllm import VllmEngine
 from grpo_env.trainer.engine.sampling.vllm_server import VllmServers
@@ -126,20 +126,20 @@ def check_engine(plain: Policy, sampler: Policy) -> None:
     for version in (0, 1):
         engine.sleep()
         engine.update_weights(plain, version)
-        greedy = [sample(one, ids, 2, max_new_tokens=40, temperature=0) for one in (plain, sampler)]
+        greedy = [sample(one, SamplingRequest(ids, 2, max_new_tokens=40, temperature=0)) for one in (plain, sampler)]
         assert greedy[0] == greedy[1]
-        rollouts = sample(sampler, ids, 8, **options)
+        rollouts = sample(sampler, SamplingRequest(ids, 8, **options))
         assert largest_gap(plain, rollouts, 0.7) < 1e-4
-        assert sample(sampler, ids, 8, **options) == rollouts
+        assert sample(sampler, SamplingRequest(ids, 8, **options)) == rollouts
         assert len({tuple(rollout.ids) for rollout in rollouts}) > 16
         change(plain)
     assert largest_gap(plain, rollouts, 0.7) > 0.1  # those of the weights before
 
     ended: list[int] = []
-    sample(sampler, [ids[0]] * 3, 2, **options, on_group=lambda number, rows: ended.append(number))
+    sample(sampler, SamplingRequest([ids[0]] * 3, 2, **options), lambda number, rows: ended.append(number))
     assert sorted(ended) == [0, 1, 2]
     vars(plain)["end_ids"] = vars(sampler)["end_ids"] = list(range(0, plain.vocab_size, 3))
-    short = sample(sampler, ids, 8, **options)
+    short = sample(sampler, SamplingRequest(ids, 8, **options))
     for rollout in short:
         assert (rollout.ids[-1] % 3 == 0) == (rollout.finish == "stop")
         assert all(token % 3 for token in rollout.ids[:-1])
@@ -155,11 +155,15 @@ def test_in_process_groups_are_reported_as_they_end(policy: Policy) -> None:
     """One row of many tokens and one that ends at its first: the second comes first."""
     ids = prompts(policy)
     with started(VllmEngine(0.3), policy) as sampler:
-        first = sample(sampler, ids, 1, max_new_tokens=12, temperature=0)
+        first = sample(sampler, SamplingRequest(ids, 1, max_new_tokens=12, temperature=0))
         by_length = sorted(range(len(ids)), key=lambda number: len(first[number].ids))
         assert len(first[by_length[0]].ids) < len(first[by_length[-1]].ids)
         ended: list[int] = []
-        sample(sampler, ids, 1, max_new_tokens=12, temperature=0, on_group=lambda number, rows: ended.append(number))
+        sample(
+            sampler,
+            SamplingRequest(ids, 1, max_new_tokens=12, temperature=0),
+            lambda number, rows: ended.append(number),
+        )
         assert ended.index(by_length[0]) < ended.index(by_length[-1])
 
 
@@ -173,7 +177,7 @@ def test_in_process_adapter_and_dtypes(precision: str) -> None:
                 for name, weight in policy.trained.items():
                     weight.add_(torch.randn_like(weight) * (0.05 if "lora_B" in name else 0.0))
             sampler.rollout_engine.update_weights(policy, version)
-            rollouts = sample(sampler, prompts(policy), 4, max_new_tokens=20, temperature=0.7)
+            rollouts = sample(sampler, SamplingRequest(prompts(policy), 4, max_new_tokens=20, temperature=0.7))
             assert largest_gap(policy, rollouts, 0.7) < (1e-4 if precision == "fp32" else 1.0)
 
 
@@ -184,7 +188,7 @@ def test_in_process_full_weights_in_bf16() -> None:
         assert str(sampler.rollout_engine._llm.model_config.dtype) == "torch.bfloat16"
         change(policy)
         sampler.rollout_engine.update_weights(policy, 1)
-        rollouts = sample(sampler, prompts(policy), 4, max_new_tokens=20, temperature=0.7)
+        rollouts = sample(sampler, SamplingRequest(prompts(policy), 4, max_new_tokens=20, temperature=0.7))
         new = largest_gap(policy, rollouts, 0.7)
         change(policy)
         assert new < 1.0
@@ -313,4 +317,4 @@ def test_a_server_that_is_killed(policy: Policy, server: tuple[str, int]) -> Non
     with started(VllmServers([server[0]]), policy) as sampler:
         os.killpg(server[1], signal.SIGKILL)
         with pytest.raises(RunError, match="does not answer"):
-            sample(sampler, prompts(policy), 2, max_new_tokens=20, temperature=1.0)
+            sample(sampler, SamplingRequest(prompts(policy), 2, max_new_tokens=20, temperature=1.0))

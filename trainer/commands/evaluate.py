@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from rich.console import Console
 
 from grpo_env.confidence_intervals import pass_at_k
-from grpo_env.endpoint import Endpoint
 from grpo_env.environments import pool
 from grpo_env.rows.writer import check_new
+from grpo_env.scoring.resume import OutputFile
 from grpo_env.taskfile.task import Task, load_task
 from grpo_env.workers import scoring_process
 
@@ -28,7 +27,6 @@ from ..run.score_rows import write_scores
 from ..run.task_checks import check_tags
 from ..shared_types import ScoredRollout
 from .sampling_policy import print_policy, sampling_config
-from .served_model import SETTINGS as SERVED_SETTINGS
 from .served_model import ServedModel, evaluate_served
 
 # The settings of training that apply to an evaluation.
@@ -46,13 +44,11 @@ SETTINGS = (
 
 def run_eval(
     task: Task | str,
-    model: str | None = None,
+    model: str | ServedModel | None = None,
     *,
-    endpoint: Endpoint | None = None,
     samples: int = 8,
     limit: int | None = None,
-    out: Path | None = None,
-    overwrite: bool = False,
+    out: OutputFile | None = None,
     console: Console | None = None,
     **settings: Any,
 ) -> dict[str, Any]:
@@ -60,12 +56,11 @@ def run_eval(
 
     Args:
         task: a task, or its name or file.
-        model: ``bundled``, a folder or a hub id; default: the task's own.
-        endpoint: an OpenAI-compatible endpoint that has the model, instead of loading it.
+        model: ``bundled``, a folder or a hub id, or a model at an OpenAI-compatible endpoint; default: the task's own.
         samples: sampled completions per problem, for pass@k with k = 1, 2, 4, ... up to it.
         limit: evaluate on the first so many problems.
-        out: a new ``.jsonl`` file for the sampled completions with their scores, as ``grpo_env score`` writes them.
-        overwrite: replace ``out`` if it exists.
+        out: a ``.jsonl`` file for the sampled completions with their scores, as ``grpo_env score`` writes them. It is
+            written at the end, so there is never an interrupted call to continue.
         console: gets messages and the progress.
         settings: any of ``SETTINGS``, as for ``train``; their defaults come from the task's ``train`` section, whose
             ``prompts_per_step`` x ``group_size`` are sampled at once.
@@ -79,18 +74,16 @@ def run_eval(
     """
     task = load_task(task) if isinstance(task, str) else task
     console = console or Console(stderr=True, quiet=True)
-    served = None if endpoint is None else ServedModel.of(endpoint, model, task)
-    known_settings = SETTINGS if served is None else SERVED_SETTINGS
-    config = sampling_config(task, "eval", known_settings, model, settings)
+    config = sampling_config(task, "eval", SETTINGS, model, settings)
     if out is not None:
-        check_new(out, overwrite=overwrite)
+        check_new(out.path, overwrite=out.overwrite)
     report = partial(console.print, markup=False, style="yellow", soft_wrap=True)
     examples = task_examples(task, "eval", limit, report)
     scoring_process.start()
     overlong, processes, writes = list[str](), 1, out is not None
-    if served is not None:
-        served.print_to(console)
-        rollouts = partial(evaluate_served, served, make_prompts(task, examples), config)
+    if isinstance(model, ServedModel):
+        model.print_to(console)
+        rollouts = partial(evaluate_served, model, make_prompts(task, examples), config)
     else:
         policy = load_policy(config.model, device=config.engine.device, precision=config.engine.precision)
         print_policy(policy, console)
@@ -102,7 +95,7 @@ def run_eval(
     with progress("eval", len(examples) * (1 + samples) // processes, console) as advance, pool.ended_after():
         greedy, sampled = rollouts(samples=0, advance=advance), rollouts(samples=samples, advance=advance)
     if out is not None and writes:
-        write_scores(out, task, sampled, samples, overwrite=overwrite, report=report)
+        write_scores(out.path, task, sampled, samples, overwrite=out.overwrite, report=report)
     return {
         "task": task.name,
         "model": config.model,

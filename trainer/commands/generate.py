@@ -8,24 +8,23 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from grpo_env.core import Example
-from grpo_env.endpoint import Endpoint
 from grpo_env.errors import UsageError
 from grpo_env.plural import counted
 from grpo_env.rows.jsonl import dump_record
 from grpo_env.scoring.job import ChunkResult
-from grpo_env.scoring.resume import ResumableOutput, examples_hash, resumable
+from grpo_env.scoring.resume import OutputFile, ResumableOutput, examples_hash, resumable
 from grpo_env.scoring.summary import ScoreSummary
 from grpo_env.taskfile.schema import AnySplit
 from grpo_env.taskfile.task import Task
 
 from ..config import TrainConfig
 from ..engine.policy import Policy
+from ..engine.sampling.protocol import SamplingRequest
 from ..engine.sampling.sampler import Rollout, sample
 from ..rollout import group_seeds, make_prompts
 from ..run.progress import progress
@@ -78,29 +77,23 @@ class Request:
 
 def generate(
     task: Task,
-    out: Path,
+    out: OutputFile,
     request: Request | None = None,
     *,
-    model: str | None = None,
-    endpoint: Endpoint | None = None,
-    restart: bool = False,
-    overwrite: bool = False,
+    model: str | ServedModel | None = None,
     console: Console,
     **settings: Any,
 ) -> ScoreSummary:
     """Sample completions of a task's examples into ``out``: JSONL, a row per example, which ``score`` reads as it is.
 
-    An interrupted call leaves its work next to ``out``, and the same call continues it. Completions of the eval split
+    An interrupted call leaves its work next to the file, and the same call continues it. Completions of the eval split
     are those of ``run_eval`` with the same samples and settings (up to rounding, for engines other than our own).
 
     Args:
         task: the task.
         out: a ``.jsonl`` file.
         request: which examples, and how many completions.
-        model: ``bundled``, a folder or a hub id; default: the task's own.
-        endpoint: an OpenAI-compatible endpoint that has the model, instead of loading it.
-        restart: discard the work of an interrupted call.
-        overwrite: replace ``out`` if it exists, once the new file is complete.
+        model: ``bundled``, a folder or a hub id, or a model at an OpenAI-compatible endpoint; default: the task's own.
         console: gets messages and the progress.
         settings: any of ``SETTINGS``, as for ``train``; their defaults come from the task's ``train`` section.
 
@@ -115,16 +108,15 @@ def generate(
         raise UsageError(
             f"{task.source}: environment: generate samples single texts; episodes: grpo_env eval --out FILE"
         )
-    if out.suffix != ".jsonl":
-        raise UsageError(f"{out}: --out must end in .jsonl")
+    if out.path.suffix != ".jsonl":
+        raise UsageError(f"{out.path}: --out must end in .jsonl")
     request = request or Request()
-    served = None if endpoint is None else ServedModel.of(endpoint, model, task)
-    config = sampling_config(task, "generate", SETTINGS if served is None else SERVED_SETTINGS, model, settings)
+    config = sampling_config(task, "generate", SETTINGS, model, settings)
     report = partial(console.print, markup=False, style="yellow", soft_wrap=True)
     examples = task.examples(request.split, request.limit, report)
     _check_gold_answers(task, examples)
-    identity = _identity(task, config, request, examples, served)
-    output = ResumableOutput(out, identity, restart=restart, overwrite=overwrite)
+    served = model if isinstance(model, ServedModel) else None
+    output = ResumableOutput(out, _identity(task, config, request, examples, served))
     with output, sampling_policy(config, console) if served is None else nullcontext(served) as sampler:
         if isinstance(sampler, ServedModel):
             sampler.print_to(console)
@@ -182,15 +174,10 @@ def _sample(
     seed = f"{config.seed}/{request.split}"
     if isinstance(sampler, ServedModel):
         return sampler.sample(prompts, request.copies, config, temperature=temperature, seed=seed, advance=advance)
-    return sample(
-        sampler,
-        [sampler.prompt_ids(example, task.format) for task, _, example in prompts],
-        request.copies,
-        max_new_tokens=config.sampling.max_new_tokens,
-        temperature=temperature,
-        seeds=group_seeds(prompts, seed),
-        on_group=lambda number, group: advance(len(group)),
-    )
+    ids = [sampler.prompt_ids(example, task.format) for task, _, example in prompts]
+    length, seeds = config.sampling.max_new_tokens, group_seeds(prompts, seed)
+    asked = SamplingRequest(ids, request.copies, length, temperature, seeds)
+    return sample(sampler, asked, lambda number, group: advance(len(group)))
 
 
 def _row(example: Example, rollouts: Sequence[Rollout]) -> dict[str, Any]:

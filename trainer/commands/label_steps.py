@@ -27,8 +27,8 @@ from grpo_env.scoring import RowResult, score_row
 from grpo_env.scoring.columns import Fields
 from grpo_env.scoring.input_file import InputFile, require_rows
 from grpo_env.scoring.job import ChunkResult, Reject
-from grpo_env.scoring.problems import Problems
-from grpo_env.scoring.resume import ResumableOutput, resumable
+from grpo_env.scoring.problems import Problems, warn
+from grpo_env.scoring.resume import OutputFile, ResumableOutput, resumable
 from grpo_env.scoring.row_reader import InputRow
 from grpo_env.scoring.summary import ScoreSummary
 from grpo_env.scoring.summary_table import print_skipped
@@ -152,12 +152,10 @@ def _label(step: StepEnd, verdicts: Sequence[bool], own: bool) -> StepLabel:
 def label_steps(
     task: Task,
     completions: Path,
-    out: Path,
+    out: OutputFile,
     request: Request | None = None,
     *,
     model: str | None = None,
-    restart: bool = False,
-    overwrite: bool = False,
     console: Console,
     **settings: Any,
 ) -> ScoreSummary:
@@ -165,7 +163,7 @@ def label_steps(
 
     A row also has the columns of its example, so that the task can score it again.
 
-    An interrupted call leaves its work next to ``out``, and the same call continues it.
+    An interrupted call leaves its work next to the file, and the same call continues it.
 
     Args:
         task: the task, whose metric says which continuations are correct.
@@ -173,8 +171,6 @@ def label_steps(
         out: a ``.jsonl`` file.
         request: what to label.
         model: what continues: ``bundled``, a folder or a hub id; default: the task's own.
-        restart: discard the work of an interrupted call.
-        overwrite: replace ``out`` if it exists, once the new file is complete.
         console: gets messages and the progress.
         settings: as for ``generate``.
 
@@ -183,8 +179,8 @@ def label_steps(
         RunError: the engine cannot go on, or the file cannot be written.
     """
     _check_task(task)
-    if out.suffix != ".jsonl":
-        raise UsageError(f"{out}: --out must end in .jsonl")
+    if out.path.suffix != ".jsonl":
+        raise UsageError(f"{out.path}: --out must end in .jsonl")
     labels = Labels(task, sampling_config(task, "label-steps", SETTINGS, model, settings), request or Request())
     file = InputFile(completions, task, Fields(), None)
     require_rows([file])
@@ -195,7 +191,7 @@ def label_steps(
         raise UsageError(f"{completions}: has no questions of its own; label what this writes: {command}")
     records = list(islice(file.rows(), labels.request.limit))
     identity = {**labels.identity(), "file": file.identity()}
-    output = ResumableOutput(out, identity, inputs=[completions], restart=restart, overwrite=overwrite)
+    output = ResumableOutput(out, identity, [completions])
     with output, sampling_policy(labels.config, console) as policy:
         before, start = Counter(output.summary.statuses.get("steps")), time.perf_counter()
         with resumable(output, counted(output.summary.completions, "completion"), "rows", console):
@@ -203,10 +199,9 @@ def label_steps(
         rejects = output.finish()
     _print_summary(output.summary, before, time.perf_counter() - start, console)
     if not output.summary.completions:
-        console.print(f"nothing was labeled, so {out} is not written", markup=False, style="yellow", soft_wrap=True)
+        warn(console, f"nothing was labeled, so {out.path} is not written")
     if rejects is not None:
-        line = f"{rejects}: the rows that could not be labeled"
-        console.print(line, markup=False, style="yellow", soft_wrap=True)
+        warn(console, f"{rejects}: the rows that could not be labeled")
     return output.summary
 
 

@@ -47,6 +47,7 @@ class Request:
     """What to train: a model of the steps if ``process``, split by ``segments``, else of whole completions.
 
     ``part`` has the labels; ``hard`` makes them 0 and 1; ``held_out`` is the fraction of prompts for the figures.
+    ``model`` is what to start from: ``bundled``, a folder or a hub id; default: the task's own.
     """
 
     process: bool = False
@@ -55,6 +56,7 @@ class Request:
     separator: str = ""
     hard: bool = False
     held_out: float = 0.2
+    model: str | None = None
 
     def verifier(self, task: Task, model: str) -> ModelVerifier:
         """The verifier that reads the model, with this task's format. Raises ``UsageError``."""
@@ -82,7 +84,6 @@ def train_reward_model(
     request: Request | None = None,
     settings: FitSettings | None = None,
     *,
-    model: str | None = None,
     console: Console,
 ) -> Figures:
     """Train a reward model on a score file, and write it to ``out`` with its figures on held-out prompts.
@@ -93,7 +94,6 @@ def train_reward_model(
         out: a new folder.
         request: what to train.
         settings: how to train it; default learning rate: 5e-4 for a bundled model, 1e-5 for others.
-        model: what to start from: ``bundled``, a folder or a hub id; default: the task's own.
         console: gets messages and the progress.
 
     Raises:
@@ -103,7 +103,7 @@ def train_reward_model(
     request = request or Request()
     if out.exists():
         raise UsageError(f"{out}: already exists; give another folder with --out")
-    name = model or TrainConfig.from_mapping({}, "reward-model", defaults=task.defaults).model
+    name = request.model or TrainConfig.from_mapping({}, "reward-model", defaults=task.defaults).model
     settings = settings or FitSettings()
     if settings.learning_rate is None:
         settings = replace(settings, learning_rate=BUNDLED_RATE if name in MODELS else RATE)

@@ -19,15 +19,21 @@ from ..engine.bundled import TASKS
 from ..engine.description import model_line, precision_warning
 from ..engine.policy import Policy, load_policy
 from ..engine.sampling.engines import make_engine
+from .served_model import SETTINGS as SERVED_SETTINGS
+from .served_model import ServedModel
 
 
 def sampling_config(
-    task: Task, command: str, known: Sequence[str], model: str | None, settings: Mapping[str, Any]
+    task: Task, command: str, known: Sequence[str], model: str | ServedModel | None, settings: Mapping[str, Any]
 ) -> TrainConfig:
     """The config of a command that samples and does not train.
 
-    Raises ``UsageError`` for a setting not in ``known``, and if neither the caller nor the task names a model.
+    Raises ``UsageError`` for a setting not in ``known``, if neither the caller nor the task names a model, and for a
+    task that a served model cannot be asked.
     """
+    if isinstance(model, ServedModel):
+        model.check(task)
+        known, model = SERVED_SETTINGS, model.name
     chosen = {**flatten(settings, command), **({"model": model} if model else {})}
     defaults = flatten(task.defaults)
     if "model" not in chosen and "model" not in defaults:

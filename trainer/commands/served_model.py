@@ -32,15 +32,6 @@ KEY = "OPENAI_API_KEY"
 SETTINGS = ("model", "seed", "sampling.max_new_tokens", "sampling.temperature")
 
 
-def endpoint_at(base_url: str, concurrency: int = 8, timeout: float = 600.0) -> Endpoint:
-    """The endpoint with the key of the environment, if there is one. Raises ``UsageError``."""
-    check_address(base_url, f"the key is read from the environment variable {KEY}")
-    key = usable_key(KEY)
-    if key is None and os.environ.get(KEY):
-        raise UsageError(f"the environment variable {KEY} contains no API key")
-    return Endpoint(base_url, key, timeout=timeout, concurrency=concurrency)
-
-
 @dataclass(frozen=True)
 class ServedRollout(Rollout):
     """A completion of which the text and the number of tokens are known, and nothing else of its tokens."""
@@ -63,10 +54,18 @@ class ServedModel:
     name: str
 
     @classmethod
-    def of(cls, endpoint: Endpoint, model: str | None, task: Task) -> ServedModel:
-        """Raises ``UsageError`` without a name, and for a task whose prompts are no chats."""
-        if model is None:
+    def at(cls, base_url: str, name: str | None, concurrency: int = 8, timeout: float = 600.0) -> ServedModel:
+        """With the key of the environment, if there is one. Raises ``UsageError``, also without a name."""
+        check_address(base_url, f"the key is read from the environment variable {KEY}")
+        key = usable_key(KEY)
+        if key is None and os.environ.get(KEY):
+            raise UsageError(f"the environment variable {KEY} contains no API key")
+        if name is None:
             raise UsageError("--base-url needs --model, the model's name at the endpoint")
+        return cls(Endpoint(base_url, key, timeout=timeout, concurrency=concurrency), name)
+
+    def check(self, task: Task) -> None:
+        """Raises ``UsageError`` for a task whose prompts are no chats."""
         if task.spec.environment is not None:
             raise UsageError(f"{task.source}: environment: episodes are not sampled from --base-url, only single texts")
         if task.spec.prompt.text is not None:
@@ -74,7 +73,6 @@ class ServedModel:
                 f"{task.source}: prompt.text goes to a model without a chat template, which --base-url has; "
                 "use prompt.user, or a model that is loaded here"
             )
-        return cls(endpoint, model)
 
     def print_to(self, console: Console) -> None:
         """Print what samples and where."""

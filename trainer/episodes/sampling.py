@@ -21,6 +21,7 @@ from grpo_env.environments.episode import ChatMessage
 
 from ..config import SamplingConfig
 from ..engine.policy import Policy
+from ..engine.sampling.protocol import SamplingRequest
 from ..engine.sampling.sampler import OnGroup, Rollout, sample
 from ..engine.sharding import unsharded
 from .token_rows import Row, make_rows
@@ -84,16 +85,9 @@ class _TurnSampler:
         """Sample the next turns of rows; ``on_turn`` is called with each as soon as it has ended."""
         contexts = [row.context for row in rows]
         limits = [self.limit(row, len(context)) for row, context in zip(rows, contexts, strict=True)]
-        sample(
-            self.policy,
-            contexts,
-            1,
-            max_new_tokens=max(limits),
-            temperature=self.temperature,
-            seeds=[f"{row.seed}/{len(row.spans)}" for row in rows],
-            limits=limits,
-            on_group=lambda index, turns: on_turn(rows[index], turns[0]),
-        )
+        seeds = [f"{row.seed}/{len(row.spans)}" for row in rows]
+        request = SamplingRequest(contexts, 1, max(limits), self.temperature, seeds, limits)
+        sample(self.policy, request, lambda index, turns: on_turn(rows[index], turns[0]))
 
 
 _Event = tuple[Row, list[ChatMessage], BaseException | None]

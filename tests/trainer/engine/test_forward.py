@@ -22,6 +22,7 @@ from grpo_env.trainer.engine.forward import (
 )
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.sampling import sampler
+from grpo_env.trainer.engine.sampling.protocol import SamplingRequest
 from grpo_env.trainer.loop import train
 
 from ..families import EAGER, FAMILIES, HYBRID, tiny_model
@@ -77,7 +78,7 @@ def test_decoding_draws_with_the_probabilities_of_plain_forward_passes(family: s
     install_attention(policy.model)
     vars(policy)["end_ids"] = list(range(8))
     prompts = [[5, 6, 7, 8], [9, 3], [11] * 7]
-    rollouts = sampler.sample(policy, prompts, 4, max_new_tokens=10, temperature=1.0)
+    rollouts = sampler.sample(policy, SamplingRequest(prompts, 4, max_new_tokens=10, temperature=1.0))
     assert len({len(rollout.ids) for rollout in rollouts}) > 3
     with torch.inference_mode():
         for rollout in rollouts:

@@ -17,6 +17,7 @@ from grpo_env.trainer.engine.decoder import Decoder
 from grpo_env.trainer.engine.forward import with_fast_paths
 from grpo_env.trainer.engine.policy import Policy, load_policy
 from grpo_env.trainer.engine.sampling.own import OwnEngine
+from grpo_env.trainer.engine.sampling.protocol import SamplingRequest
 from grpo_env.trainer.engine.sampling.sampler import sample
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.optimizer import make_optimizer
@@ -117,21 +118,21 @@ def test_out_of_memory_while_sampling_halves_the_prompts_and_changes_no_completi
     vars(policy)["end_ids"] = []
     prompts = [[40, 41, 42 + number] for number in range(6)]
     options = {"max_new_tokens": 8, "temperature": 1.0}
-    expected = sample(policy, prompts, 3, **options)
+    expected = sample(policy, SamplingRequest(prompts, 3, **options))
     with monkeypatch.context() as patch:
         first_steps = limit_rows(patch, 8)
         done: list[int] = []
-        actual = sample(policy, prompts, 3, **options, on_group=lambda number, _: done.append(number))
+        actual = sample(policy, SamplingRequest(prompts, 3, **options), lambda number, _: done.append(number))
         assert actual == expected
         assert sorted(done) == list(range(6))
         assert first_steps == [18, 9, 3, 3, 3, 3, 3, 3]
         assert engine.row_limit.rows == 3
-        assert sample(policy, prompts[:2], 3, **options) == expected[:6]
+        assert sample(policy, SamplingRequest(prompts[:2], 3, **options)) == expected[:6]
         assert first_steps[8:] == [3, 3]
     with monkeypatch.context() as patch:
         limit_rows(patch, 2)
         with pytest.raises(RunError, match="out of memory with the 3 completions of one prompt"):
-            sample(policy, prompts, 3, **options)
+            sample(policy, SamplingRequest(prompts, 3, **options))
 
 
 @pytest.mark.parametrize(

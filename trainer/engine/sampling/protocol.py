@@ -16,17 +16,20 @@ OnGroupTokens = Callable[[int, list[list[int]], list[list[float]]], None]
 class SamplingRequest:
     """What to sample: ``group_size`` completions of each prompt; at temperature 0 the most likely tokens.
 
-    ``prompts`` are token ids, and ``max_new_tokens`` counts tokens. ``seeds`` has one string for each prompt. The same
-    request must give the same tokens, up to rounding. ``limits``, if given, has the maximum number of tokens for each
-    prompt, of which ``max_new_tokens`` is the largest.
+    ``prompts`` are token ids, and ``max_new_tokens`` counts tokens. ``seeds`` has one string for each prompt, by
+    default its number. The same request must give the same tokens, up to rounding. ``limits``, if given, has the
+    maximum number of tokens for each prompt, of which ``max_new_tokens`` is the largest.
     """
 
     prompts: Sequence[list[int]]
     group_size: int
     max_new_tokens: int
     temperature: float
-    seeds: Sequence[str]
+    seeds: Sequence[str] = ()
     limits: Sequence[int] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "seeds", self.seeds or [str(number) for number in range(len(self.prompts))])
 
     def limit(self, number: int) -> int:
         """The maximum number of tokens of a completion of prompt ``number``."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from grpo_env.core import Completion, Finish
@@ -59,32 +59,21 @@ OnGroup = Callable[[int, list[Rollout]], None]
 
 
 def sample(
-    policy: Policy,
-    prompts: Sequence[list[int]],
-    group_size: int,
-    *,
-    max_new_tokens: int,
-    temperature: float,
-    seeds: Sequence[str] | None = None,
-    limits: Sequence[int] | None = None,
-    on_group: OnGroup = lambda number, rollouts: None,
+    policy: Policy, request: SamplingRequest, on_group: OnGroup = lambda number, rollouts: None
 ) -> list[Rollout]:
-    """Sample ``group_size`` completions of every prompt; the rows of a group are adjacent. Temperature 0 is greedy.
+    """Sample what is requested; the rows of a group are adjacent.
 
-    Each group has its own one of ``seeds`` (default: its number). With the ``own`` engine a group's completions depend
-    on nothing else: not on the other prompts, nor on when other rows end, and a resumed run needs no generator state.
-    ``on_group`` is called with a group's number and rollouts as soon as the last of them has ended. ``limits`` are
-    maximum numbers of tokens of single prompts, at most ``max_new_tokens``.
+    With the ``own`` engine a group's completions depend on nothing but its prompt and its seed: not on the other
+    prompts, nor on when other rows end, and a resumed run needs no generator state. ``on_group`` is called with a
+    group's number and rollouts as soon as the last of them has ended.
 
     Raises:
         UsageError: prompt and completion together exceed the positions of the model or the engine.
         DivergedError: the model's output is not finite.
         RunError: the policy's rollout engine cannot sample from this model, or memory is too small for one group.
     """
-    seeds = seeds if seeds is not None else [str(number) for number in range(len(prompts))]
-    request = SamplingRequest(prompts, group_size, max_new_tokens, temperature, seeds, limits)
     positions, whose = policy.position_limit
-    for number, prompt in enumerate(prompts):
+    for number, prompt in enumerate(request.prompts):
         if positions is not None and len(prompt) + request.limit(number) > positions:
             raise UsageError(
                 f"a prompt of {len(prompt)} tokens and sampling.max_new_tokens={request.limit(number)} exceed {whose}"
@@ -95,14 +84,14 @@ def sample(
     def on_group_tokens(number: int, rows: list[list[int]], logps: list[list[float]]) -> None:
         limit = request.limit(number)
         groups[number] = [
-            _rollout(policy, prompts[number], tokens[:limit], row_logps, ends)
+            _rollout(policy, request.prompts[number], tokens[:limit], row_logps, ends)
             for tokens, row_logps in zip(rows, logps, strict=True)
         ]
         on_group(number, groups[number])
 
     engine: RolloutEngine = policy.rollout_engine or OwnEngine()
     engine.generate(policy, request, on_group_tokens)
-    return [rollout for number in range(len(prompts)) for rollout in groups[number]]
+    return [rollout for number in range(len(request.prompts)) for rollout in groups[number]]
 
 
 def _rollout(policy: Policy, prompt_ids: list[int], tokens: list[int], logps: list[float], ends: set[int]) -> Rollout:

@@ -15,13 +15,14 @@ from grpo_env.errors import DivergedError, UsageError
 from grpo_env.trainer.engine.cache import decoding_cache
 from grpo_env.trainer.engine.decoder import Decoder
 from grpo_env.trainer.engine.policy import Policy, load_policy
+from grpo_env.trainer.engine.sampling.protocol import SamplingRequest
 from grpo_env.trainer.engine.sampling.sampler import Rollout, sample
 
 PROMPTS = [[40, 41, 42], [50], [60, 61, 62, 63, 64, 65], [70, 71]]
 
 
 def test_greedy_equals_generate(policy: Policy) -> None:
-    rollouts = sample(policy, PROMPTS, 1, max_new_tokens=20, temperature=0)
+    rollouts = sample(policy, SamplingRequest(PROMPTS, 1, max_new_tokens=20, temperature=0))
     for prompt, rollout in zip(PROMPTS, rollouts, strict=True):
         output = policy.model.generate(
             torch.tensor([prompt]),
@@ -41,9 +42,9 @@ def test_a_model_may_call_its_keys_and_values_cache(policy: Policy, monkeypatch:
     def renamed(input_ids: torch.Tensor, position_ids: torch.Tensor, cache: object, **others: object) -> object:
         return forward(input_ids=input_ids, position_ids=position_ids, **{name: cache}, **others)
 
-    expected = sample(policy, PROMPTS, 1, max_new_tokens=5, temperature=0)
+    expected = sample(policy, SamplingRequest(PROMPTS, 1, max_new_tokens=5, temperature=0))
     monkeypatch.setattr(policy.model, "forward", renamed)
-    assert sample(replace(policy), PROMPTS, 1, max_new_tokens=5, temperature=0) == expected
+    assert sample(replace(policy), SamplingRequest(PROMPTS, 1, max_new_tokens=5, temperature=0)) == expected
 
 
 def next_token_distribution(policy: Policy, ids: list[int], temperature: float) -> torch.Tensor:
@@ -55,7 +56,8 @@ def next_token_distribution(policy: Policy, ids: list[int], temperature: float) 
 def test_samples_come_from_the_policy(policy: Policy, temperature: float) -> None:
     """Counts of first and second tokens against the distribution of a plain forward pass (chi-squared)."""
     prompt, count = PROMPTS[0], 20_000
-    rollouts = sample(policy, [prompt, PROMPTS[1]], count, max_new_tokens=2, temperature=temperature)[:count]
+    request = SamplingRequest([prompt, PROMPTS[1]], count, max_new_tokens=2, temperature=temperature)
+    rollouts = sample(policy, request)[:count]
     first = Counter(rollout.ids[0] for rollout in rollouts)
     (common, times), second = first.most_common(1)[0], Counter()
     second.update(rollout.ids[1] for rollout in rollouts if rollout.ids[0] == common and len(rollout.ids) > 1)
@@ -82,7 +84,7 @@ def plain_logps(policy: Policy, rollout: Rollout, temperature: float) -> list[fl
 def test_log_probabilities_are_those_of_plain_forward_passes(policy: Policy, temperature: float) -> None:
     """However many rows have been dropped before."""
     vars(policy)["end_ids"] = list(range(0, 280, 12))
-    rollouts = sample(policy, PROMPTS, 6, max_new_tokens=40, temperature=temperature)
+    rollouts = sample(policy, SamplingRequest(PROMPTS, 6, max_new_tokens=40, temperature=temperature))
     assert len({len(rollout.ids) for rollout in rollouts}) > 5
     for rollout in rollouts:
         assert rollout.logps == pytest.approx(plain_logps(policy, rollout, temperature), abs=1e-5)
@@ -99,7 +101,8 @@ def test_finished_rows_are_dropped_without_changing_the_others(policy: Policy, m
     for threshold in (Decoder.drop_at, 2.0):
         monkeypatch.setattr(Decoder, "drop_at", threshold)
         computed.append([])
-        results.append(sample(ending, PROMPTS, 6, max_new_tokens=40, temperature=1.0, seeds=list("3abc")))
+        request = SamplingRequest(PROMPTS, 6, max_new_tokens=40, temperature=1.0, seeds=list("3abc"))
+        results.append(sample(ending, request))
     assert results[0] == results[1]
     for actual, expected in zip(*results, strict=True):
         assert actual.logps == pytest.approx(expected.logps, abs=1e-5)
@@ -113,7 +116,7 @@ def test_finished_rows_are_dropped_without_changing_the_others(policy: Policy, m
 def test_several_end_tokens_and_no_pad_token(policy: Policy) -> None:
     assert policy.tokenizer.pad_token is None
     assert policy.end_ids == [0, 1]
-    rollouts = sample(policy, PROMPTS, 200, max_new_tokens=12, temperature=2.0, seeds=list("0abc"))
+    rollouts = sample(policy, SamplingRequest(PROMPTS, 200, max_new_tokens=12, temperature=2.0, seeds=list("0abc")))
     last = Counter(rollout.ids[-1] for rollout in rollouts if rollout.finish == "stop")
     assert set(last) == {0, 1}
     for rollout in rollouts:
@@ -125,7 +128,7 @@ def test_several_end_tokens_and_no_pad_token(policy: Policy) -> None:
 
 def test_same_seed_same_samples(policy: Policy) -> None:
     first, second, reseeded = (
-        sample(policy, PROMPTS, 4, max_new_tokens=8, temperature=1.0, seeds=list(seeds))
+        sample(policy, SamplingRequest(PROMPTS, 4, max_new_tokens=8, temperature=1.0, seeds=list(seeds)))
         for seeds in ("5678", "5678", "6785")
     )
     assert first == second
@@ -134,27 +137,27 @@ def test_same_seed_same_samples(policy: Policy) -> None:
 
 
 def test_a_groups_samples_do_not_depend_on_the_other_prompts(policy: Policy) -> None:
-    together = sample(policy, PROMPTS, 3, max_new_tokens=8, temperature=1.0, seeds=list("abcd"))
-    alone = sample(policy, PROMPTS[2:3], 3, max_new_tokens=8, temperature=1.0, seeds=["c"])
+    together = sample(policy, SamplingRequest(PROMPTS, 3, max_new_tokens=8, temperature=1.0, seeds=list("abcd")))
+    alone = sample(policy, SamplingRequest(PROMPTS[2:3], 3, max_new_tokens=8, temperature=1.0, seeds=["c"]))
     assert together[6:9] == alone
 
 
 def test_padding_of_prompts_changes_nothing(policy: Policy) -> None:
-    together = sample(policy, PROMPTS, 1, max_new_tokens=10, temperature=0)
+    together = sample(policy, SamplingRequest(PROMPTS, 1, max_new_tokens=10, temperature=0))
     for prompt, rollout in zip(PROMPTS, together, strict=True):
-        assert sample(policy, [prompt], 1, max_new_tokens=10, temperature=0) == [rollout]
+        assert sample(policy, SamplingRequest([prompt], 1, max_new_tokens=10, temperature=0)) == [rollout]
 
 
 @pytest.mark.parametrize("poison", [float("nan"), float("inf")])
 def test_a_model_whose_output_is_not_finite(policy: Policy, poison: float) -> None:
     policy.model.get_output_embeddings().weight.data[7] = poison
     with pytest.raises(DivergedError, match=r"output is not finite; try a lower optimizer.learning_rate"):
-        sample(policy, PROMPTS, 2, max_new_tokens=4, temperature=1.0)
+        sample(policy, SamplingRequest(PROMPTS, 2, max_new_tokens=4, temperature=1.0))
 
 
 def test_too_long_for_the_model(policy: Policy) -> None:
     with pytest.raises(UsageError, match="exceed the 128 positions"):
-        sample(policy, [[40] * 100], 1, max_new_tokens=29, temperature=0)
+        sample(policy, SamplingRequest([[40] * 100], 1, max_new_tokens=29, temperature=0))
 
 
 CHAT = Example("a", (Message("system", "Be brief."), Message("user", "3+4?")))
@@ -273,11 +276,8 @@ def test_groups_are_reported_as_soon_as_they_have_ended(policy: Policy, precisio
     groups = []
     rollouts = sample(
         policy,
-        PROMPTS,
-        2,
-        max_new_tokens=40,
-        temperature=1.0,
-        on_group=lambda number, rows: groups.append((number, rows)),
+        SamplingRequest(PROMPTS, 2, max_new_tokens=40, temperature=1.0),
+        lambda number, rows: groups.append((number, rows)),
     )
     longest = [max(len(rollout.ids) for rollout in group) for _, group in groups]
     assert longest == sorted(longest)

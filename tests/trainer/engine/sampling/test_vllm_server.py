@@ -16,6 +16,7 @@ import torch
 from grpo_env.errors import DivergedError, RunError, UsageError
 from grpo_env.trainer.engine.policy import Policy, load_model
 from grpo_env.trainer.engine.sampling import vllm_server
+from grpo_env.trainer.engine.sampling.protocol import SamplingRequest
 from grpo_env.trainer.engine.sampling.sampler import Rollout, sample
 from grpo_env.trainer.engine.sampling.vllm_server import VllmServers
 from grpo_env.trainer.episodes.sampling import _TurnSampler
@@ -50,8 +51,8 @@ def plain_logps(policy: Policy, rollout: Rollout, temperature: float) -> list[fl
 
 
 def test_greedy_tokens_equal_those_of_the_own_engine(policy: Policy, engine: VllmServers) -> None:
-    expected = sample(policy, PROMPTS, 2, max_new_tokens=20, temperature=0)
-    assert sample(replace(policy, rollout_engine=engine), PROMPTS, 2, max_new_tokens=20, temperature=0) == expected
+    request = SamplingRequest(PROMPTS, 2, max_new_tokens=20, temperature=0)
+    assert sample(replace(policy, rollout_engine=engine), request) == sample(policy, request)
 
 
 def test_samples_have_the_log_probabilities_of_new_weights(
@@ -63,13 +64,15 @@ def test_samples_have_the_log_probabilities_of_new_weights(
     engine.update_weights(policy, 1)
     sampler, ended = replace(policy, rollout_engine=engine), []
     rollouts = sample(
-        sampler, PROMPTS, 3, max_new_tokens=8, temperature=0.5, on_group=lambda number, rows: ended.append(number)
+        sampler,
+        SamplingRequest(PROMPTS, 3, max_new_tokens=8, temperature=0.5),
+        lambda number, rows: ended.append(number),
     )
     for rollout in rollouts:
         assert rollout.logps == pytest.approx(plain_logps(policy, rollout, 0.5), abs=1e-5)
     assert sorted(ended) == [0, 1, 2, 3]
     assert len({tuple(rollout.ids) for rollout in rollouts}) > 8  # rows have seeds of their own
-    assert sample(sampler, PROMPTS, 3, max_new_tokens=8, temperature=0.5) == rollouts
+    assert sample(sampler, SamplingRequest(PROMPTS, 3, max_new_tokens=8, temperature=0.5)) == rollouts
     prompts = [[body["prompt"] for path, body in server.requests if path == "/v1/completions"] for server in servers]
     assert [PROMPTS[0] in part for part in prompts] == [True, False]  # the groups are spread over the servers
     assert [PROMPTS[1] in part for part in prompts] == [False, True]
@@ -144,7 +147,7 @@ def test_log_probabilities_that_are_not_finite(policy: Policy, engine: VllmServe
         choice = {"index": 0, "token_ids": [5], "logprobs": {"token_logprobs": [float("nan")]}}
         server.complete = lambda body, choice=choice: (200, {"choices": [choice]})
     with pytest.raises(DivergedError, match="not finite"):
-        sample(replace(policy, rollout_engine=engine), PROMPTS, 1, max_new_tokens=8, temperature=1.0)
+        sample(replace(policy, rollout_engine=engine), SamplingRequest(PROMPTS, 1, max_new_tokens=8, temperature=1.0))
 
 
 @pytest.mark.parametrize(
@@ -177,7 +180,7 @@ def test_an_answer_without_its_keys_is_one_line(
     for server in servers:
         server.complete = lambda body: (200, wrong)
     with pytest.raises(RunError, match=r"/v1/completions: not an answer of vLLM \((?:KeyError|TypeError)"):
-        sample(replace(policy, rollout_engine=engine), PROMPTS, 1, max_new_tokens=8, temperature=1.0)
+        sample(replace(policy, rollout_engine=engine), SamplingRequest(PROMPTS, 1, max_new_tokens=8, temperature=1.0))
 
 
 @pytest.mark.parametrize("wrong", [b"{", b"[" * 100_000, b'{"choices": [\xff]}'])
@@ -187,7 +190,7 @@ def test_an_answer_that_is_no_json_is_one_line(
     for server in servers:
         server.complete = lambda body: (200, iter([wrong]))
     with pytest.raises(RunError, match="/v1/completions: not an answer of vLLM") as caught:
-        sample(replace(policy, rollout_engine=engine), PROMPTS, 1, max_new_tokens=8, temperature=1.0)
+        sample(replace(policy, rollout_engine=engine), SamplingRequest(PROMPTS, 1, max_new_tokens=8, temperature=1.0))
     assert "\n" not in str(caught.value)
 
 
@@ -214,7 +217,7 @@ def test_a_server_that_was_started_anew_is_not_sampled_from(
     servers[1].close()
     servers[1] = FakeVllm(model_folder, servers[1].port)
     with pytest.raises(RunError, match=rf"sampling.url={servers[1].url}: it has other weights \(default\)"):
-        sample(replace(policy, rollout_engine=engine), PROMPTS, 2, max_new_tokens=8, temperature=1.0)
+        sample(replace(policy, rollout_engine=engine), SamplingRequest(PROMPTS, 2, max_new_tokens=8, temperature=1.0))
 
 
 def test_a_server_that_does_not_answer_in_time_ends_the_run(
@@ -230,7 +233,7 @@ def test_a_server_that_does_not_answer_in_time_ends_the_run(
 
     servers[0].complete = hang
     with pytest.raises(RunError, match=rf"{servers[0].url}/v1/completions does not answer \(ReadTimeout"):
-        sample(replace(policy, rollout_engine=engine), PROMPTS, 2, max_new_tokens=8, temperature=1.0)
+        sample(replace(policy, rollout_engine=engine), SamplingRequest(PROMPTS, 2, max_new_tokens=8, temperature=1.0))
     free.set()
 
 
@@ -243,7 +246,7 @@ def test_ctrl_c_does_not_wait_for_answers(
     monkeypatch.setattr(vllm_server, "as_completed", lambda futures: (_ for _ in ()).throw(KeyboardInterrupt))
     before = set(threading.enumerate())
     with pytest.raises(KeyboardInterrupt):
-        sample(replace(policy, rollout_engine=engine), PROMPTS, 1, max_new_tokens=8, temperature=1.0)
+        sample(replace(policy, rollout_engine=engine), SamplingRequest(PROMPTS, 1, max_new_tokens=8, temperature=1.0))
     waiting = [thread for thread in threading.enumerate() if thread not in before and "PoolExecutor" in thread.name]
     for thread in waiting:
         thread.join(10)
@@ -309,14 +312,14 @@ def test_no_request_is_longer_than_the_engine(policy: Policy, engine: VllmServer
     sampler = replace(policy, rollout_engine=engine)
     assert engine.max_positions == 128
     engine.max_positions = 20
-    assert len(sample(sampler, [[40] * 12], 1, max_new_tokens=8, temperature=0)) == 1
+    assert len(sample(sampler, SamplingRequest([[40] * 12], 1, max_new_tokens=8, temperature=0))) == 1
     with pytest.raises(UsageError, match=r"12 tokens and .*=9 exceed the 20 positions of vLLM \(max_model_len\)"):
-        sample(sampler, [[40] * 12], 1, max_new_tokens=9, temperature=0)
+        sample(sampler, SamplingRequest([[40] * 12], 1, max_new_tokens=9, temperature=0))
     turns, row = _TurnSampler(sampler, 15, 1.0), SimpleNamespace(num_sampled=3)
     assert [turns.limit(row, context) for context in (2, 12)] == [12, 8]  # of an episode's next turn
     engine.max_positions = 500
     with pytest.raises(UsageError, match=r"exceed the 128 positions of .*tiny"):
-        sample(sampler, [[40] * 120], 1, max_new_tokens=9, temperature=0)
+        sample(sampler, SamplingRequest([[40] * 120], 1, max_new_tokens=9, temperature=0))
 
 
 def test_a_run_says_what_samples_and_where(
@@ -333,7 +336,7 @@ def test_each_group_has_a_seed_of_its_own(policy: Policy, engine: VllmServers) -
     """The same prompt several times, and the same seed again."""
     sampler = replace(policy, rollout_engine=engine)
     seeds, options = ["a", "b", "c", "a"], {"max_new_tokens": 8, "temperature": 1.0}
-    rollouts = sample(sampler, [PROMPTS[0]] * 4, 2, seeds=seeds, **options)
+    rollouts = sample(sampler, SamplingRequest([PROMPTS[0]] * 4, 2, seeds=seeds, **options))
     groups = [[rollout.ids for rollout in rollouts[start : start + 2]] for start in (0, 2, 4, 6)]
     assert groups[3] == groups[0]
     assert groups[0] != groups[1] != groups[2] != groups[0]
@@ -346,7 +349,7 @@ def test_a_completion_ends_at_each_of_several_ends(
     vars(policy)["end_ids"] = ends
     sampler = replace(policy, rollout_engine=engine)
     vars(sampler)["end_ids"] = ends
-    rollouts = sample(sampler, PROMPTS, 8, max_new_tokens=30, temperature=1.0)
+    rollouts = sample(sampler, SamplingRequest(PROMPTS, 8, max_new_tokens=30, temperature=1.0))
     last = {rollout.ids[-1] for rollout in rollouts if rollout.finish == "stop"}
     assert len(last) > 3
     assert all(token % 5 for rollout in rollouts for token in rollout.ids[:-1])
