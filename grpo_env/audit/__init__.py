@@ -6,9 +6,11 @@ from .foreign import Foreign, audit_foreign, functions
 from .hack import Target
 from .hacks import HACKS, hack, load_hacks
 from .peers import server, taskset
+from .request import AuditRequest
 
 __all__ = [
     "HACKS",
+    "AuditRequest",
     "Foreign",
     "Target",
     "audit",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
@@ -18,7 +18,8 @@ from .exploits import CHANCE, FULL, LARGE, SHARE, SLOW, HackReward, beats, gain,
 from .fields import Filling
 from .hack import Hack, Target
 from .hacks import HACKS
-from .scoreboard import Audit, Outcome, tried
+from .request import AuditRequest, Progress, tried
+from .scoreboard import Audit, Outcome
 from .targets import find_targets, score_completions
 
 RESCORED = 2  # texts of each hack that are scored a second time
@@ -28,7 +29,6 @@ SLIGHTLY_OFF = ("off_by_one", "rounds_to_it")
 EMPTY = "empty gold answers"  # a family that is not in the table
 
 Pair = tuple[Target, Completion]
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -51,22 +51,18 @@ class _Attempt:
 
 def audit(
     task: Task,
-    split: Split = "train",
-    limit: int = 50,
-    families: Collection[str] = (),
+    request: AuditRequest | None = None,
     *,
-    rescore: bool = True,
-    budget: float = 600.0,
+    split: Split = "train",
     progress: Progress = lambda line: None,
 ) -> Audit:
-    """Attack a task's reward with all hacks, or some ``families`` or names, on its first ``limit`` examples.
+    """Attack a task's reward with hacks on examples of a split; ``progress`` is told what is tried.
 
-    After ``budget`` seconds no other hack is tried; ``progress`` is told what is. ``rescore`` scores some of the texts
-    again, in another order and another process, to see whether their rewards are stable. Raises ``UsageError`` for
-    unknown families and if there is nothing to attack (see ``find_targets``), and ``RunError`` if that fails.
+    Raises ``UsageError`` for unknown families and if there is nothing to attack (see ``find_targets``), and
+    ``RunError`` if that fails.
     """
-    attack = Attack(task, *find_targets(task, split, limit))
-    return attack.run(families, rescore=rescore, budget=budget, progress=progress)
+    request = request or AuditRequest()
+    return Attack(task, *find_targets(task, split, request.limit)).run(request, progress)
 
 
 class Attack:
@@ -96,16 +92,10 @@ class Attack:
         self._wrong = self._scores([(target, target.wrong_completion) for target in targets])
         self._means = HackReward.mean(self._gold), HackReward.mean(self._wrong)
 
-    def run(
-        self,
-        families: Collection[str] = (),
-        *,
-        rescore: bool = True,
-        budget: float = 600.0,
-        progress: Progress = lambda line: None,
-    ) -> Audit:
+    def run(self, request: AuditRequest, progress: Progress) -> Audit:
         """The audit. Raises as ``audit`` does."""
         start, notes = time.perf_counter(), list[str]()
+        families, budget = request.families, request.budget
         self._check_baselines()
         attempts = [self._attempt(hack) for hack in tried(_select(families), "hacks", start, budget, progress, notes)]
         left_out = ("right",) if self._pays_form else ()
@@ -126,7 +116,7 @@ class Attack:
             gold=self._means[0],
             wrong=self._means[1],
             outcomes=tuple(outcomes),
-            unstable=self._unstable(attempts) if rescore else {},
+            unstable=self._unstable(attempts) if request.rescore else {},
             slow_after=self._slow,
             seconds=time.perf_counter() - start,
             notes=(*notes, *self._notes(outcomes, graded=graded)),

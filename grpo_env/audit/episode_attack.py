@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -28,7 +28,8 @@ from .exploits import LARGE, SLOW, HackReward, beats, gain
 from .gold_paths import changed, names_called
 from .hack import Hack
 from .kept_files import can_be_kept, kept
-from .scoreboard import Audit, Outcome, tried
+from .request import AuditRequest, Progress, tried
+from .scoreboard import Audit, Outcome
 
 if TYPE_CHECKING:
     from grpo_env.verifiers.parts_and_gates import Composite
@@ -87,32 +88,31 @@ class _Played(NamedTuple):
 
 def audit_episodes(
     task: Task,
-    split: Split = "train",
-    limit: int = 50,
-    families: Collection[str] = (),
+    request: AuditRequest | None = None,
     *,
-    budget: float = 600.0,
-    progress: Callable[[str], None] = lambda line: None,
+    split: Split = "train",
+    progress: Progress = lambda line: None,
 ) -> EpisodeAudit:
-    """Play scripted agents on the first ``limit`` examples, and compare their rewards with those of the gold path.
+    """Play scripted agents on examples of a split, and compare their rewards with those of the gold path.
 
-    After ``budget`` seconds no other agent plays; ``progress`` is told which does. Raises ``UsageError`` for unknown
-    families, data that cannot be read and a class that cannot be an environment.
+    ``progress`` is told which agent plays. Raises ``UsageError`` for unknown families, data that cannot be read and a
+    class that cannot be an environment.
     """
-    start = time.perf_counter()
+    start, request = time.perf_counter(), request or AuditRequest()
+    families = request.families
     for family in families:
         if family not in FAMILIES:
             raise UsageError(f"--only {family}: no such family of agents; {nearest(family, FAMILIES)}")
     environment = EnvironmentClass.of_task(task)
     environment = replace(environment, tool_timeout=min(environment.tool_timeout, LATEST))
-    examples = task.examples(split, limit)
+    examples = task.examples(split, request.limit)
     with environment.process() as process:
         stage = _Stage(task, environment, process, examples)
         stage.prepare()
         outcomes = list(stage.gold_outcomes()) if not families or "gold path" in families else []
         around = stage.surroundings()
         chosen = [script for script in scripts(around) if not families or script.family in families]
-        for script in tried(chosen, "agents", start, budget, progress, stage.notes):
+        for script in tried(chosen, "agents", start, request.budget, progress, stage.notes):
             with kept(around.files):
                 outcomes.append(stage.outcome(script))
     return EpisodeAudit(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -17,8 +17,9 @@ from grpo_env.rows.reader import read_records
 from grpo_env.taskfile.question_parts import variable
 from grpo_env.taskfile.task import Task, make_task
 
-from .attack import Attack, Progress
+from .attack import Attack
 from .hack import Target
+from .request import AuditRequest, Progress
 from .scoreboard import Audit
 from .targets import score_completions, targets_of
 
@@ -97,23 +98,19 @@ class _Guess(NamedTuple):
 
 
 def audit_foreign(
-    foreign: Foreign,
-    limit: int = 50,
-    families: Collection[str] = (),
-    *,
-    budget: float = 600.0,
-    progress: Progress = lambda line: None,
+    foreign: Foreign, request: AuditRequest | None = None, *, progress: Progress = lambda line: None
 ) -> Audit:
-    """Attack a reward on the first rows of its data. ``families``, ``budget`` and ``progress`` as for ``audit``.
+    """Attack a reward on the first rows of its data; ``progress`` is told what is tried.
 
     Raises ``UsageError`` if no column holds answers that it pays.
     """
+    request = request or AuditRequest()
     found, why = None, ""
     for is_chat in (False, True):
         task = _task(foreign, is_chat=is_chat)
         if is_chat and not _takes_lists(task):
             break
-        examples = task.examples("train", limit)
+        examples = task.examples("train", request.limit)
         for column in _columns(task, examples):
             for guessed in _guesses(task, column, examples):
                 if isinstance(guessed, str):
@@ -121,8 +118,8 @@ def audit_foreign(
                 elif found is None or guessed.rank > found.rank:
                     found = guessed
             if found is not None and found.gap > 0:
-                return _attack(found, examples).run(families, budget=budget, progress=progress)
-    report = _attack(found, examples).run(families, budget=budget, progress=progress) if found else None
+                return _attack(found, examples).run(request, progress)
+    report = _attack(found, examples).run(request, progress) if found else None
     if found is None or report is None or (found.gold <= 0 and not report.exploits):
         raise UsageError(
             f"{foreign.source}: {why}no column of {foreign.data} holds answers that it pays in a usual format "

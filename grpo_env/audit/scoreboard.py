@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
@@ -14,18 +13,6 @@ from .hack import Hack
 
 TEXT_LENGTH = 300  # characters of a text in an outcome
 PARTIAL = 0.1  # of what being right adds: less is not remarked on
-
-
-def tried(
-    items: Sequence[Any], kind: str, start: float, budget: float, progress: Callable[[str], None], notes: list[str]
-) -> Iterator[Any]:
-    """The items until ``budget`` seconds after ``start``; ``progress`` is told of each, ``notes`` how many are left."""
-    for number, item in enumerate(items):
-        if time.perf_counter() - start > budget:
-            notes.append(f"{len(items) - number} {kind} were not tried within {budget:g} s")
-            return
-        progress(f"{number + 1} of {len(items)} {kind}: {item.family}, {item.name}")
-        yield item
 
 
 @dataclass(frozen=True)

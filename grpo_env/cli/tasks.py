@@ -22,7 +22,7 @@ from grpo_env.terminal import escape_controls, printable
 from .options import Split, TaskKeys, TaskName, VerifierFiles, console, loaded_task, say, write_new
 
 if TYPE_CHECKING:
-    from grpo_env.audit import Foreign
+    from grpo_env.audit import AuditRequest, Foreign
     from grpo_env.audit.scoreboard import Audit
     from grpo_env.check import CheckResult
     from grpo_env.taskfile.task import Task
@@ -195,21 +195,22 @@ def audit(
 
     An environment is played by scripted agents first, through its real tools. The exit code is 1 if there are exploits.
     """
-    from grpo_env.audit import audit_foreign, load_hacks
+    from grpo_env.audit import AuditRequest, audit_foreign, load_hacks
     from grpo_env.registry import load_file
 
     for file in hacks or []:
         load_hacks(file)
+    request = AuditRequest(limit, only or [], budget)
     with console.status("reading data") as status, TemporaryDirectory() as folder:
         if task is None or data is not None or gym is not None:
             foreign = _foreign([task, *(overrides or [])] if task else [], data, gym, verifiers, Path(folder), limit)
-            results = {"texts": audit_foreign(foreign, limit, only or [], budget=budget, progress=status.update)}
+            results = {"texts": audit_foreign(foreign, request, progress=status.update)}
         elif re.fullmatch(r".+\.py:[\w,]+", task):
             raise UsageError(f"{task}: a function needs rows to be audited on; add --data FILE")
         else:
             for path in verifiers or []:
                 load_file(Path(path))
-            results = _audits(loaded_task(task, overrides), split, limit, only or [], budget, status.update)
+            results = _audits(loaded_task(task, overrides), request, split, status.update)
     given = {"data": data, "gym": gym, "split": split, "limit": limit, "hacks": hacks, "verifiers": verifiers}
     results = {name: _with_command(result, [task, *(overrides or [])], given) for name, result in results.items()}
     _print_audits(results, as_json)
@@ -255,28 +256,27 @@ def _foreign(
     raise UsageError("expected TASK, or FILE.py:NAME --data ROWS, or --gym URL --data ROWS, or --verifiers PACKAGE")
 
 
-def _audits(
-    task: Task, split: Split, limit: int, only: list[str], budget: float, progress: Callable[[str], None]
-) -> dict[str, Audit]:
+def _audits(task: Task, request: AuditRequest, split: Split, progress: Callable[[str], None]) -> dict[str, Audit]:
     """The audit of a task's texts, and of its episodes if it has an environment."""
     from grpo_env.audit import audit, audit_episodes
     from grpo_env.audit.episode_attack import FAMILIES, last_turn_only
 
-    options: dict[str, Any] = {"budget": budget, "progress": progress}
     if task.spec.environment is None:
-        return {"texts": audit(task, split, limit, only, **options)}
+        return {"texts": audit(task, request, split=split, progress=progress)}
     results: dict[str, Audit] = {}
-    texts, of_episodes = last_turn_only(task), [family for family in only if family in FAMILIES]
-    of_texts = [family for family in only if family not in FAMILIES]
-    if of_episodes or not only:
-        results["episodes"] = audit_episodes(task, split, limit, of_episodes, **options)
-    if texts is not None and (of_texts or not only):
-        results["texts"] = audit(texts, split, limit, of_texts, **options)
+    only, texts = request.families, last_turn_only(task)
+    of_episodes = replace(request, families=[family for family in only if family in FAMILIES])
+    of_texts = replace(request, families=[family for family in only if family not in FAMILIES])
+    if of_episodes.families or not only:
+        results["episodes"] = audit_episodes(task, of_episodes, split=split, progress=progress)
+    if texts is not None and (of_texts.families or not only):
+        results["texts"] = audit(texts, of_texts, split=split, progress=progress)
     return results
 
 
 def export_env(name: str, to: str, out: Path) -> None:
     """Write a task as a folder for another trainer, with the results of ``check`` and ``audit``."""
+    from grpo_env.audit import AuditRequest
     from grpo_env.check import check as check_task
     from grpo_env.integrations.package import export_package
 
@@ -287,7 +287,7 @@ def export_env(name: str, to: str, out: Path) -> None:
         if not checked.ok:
             say("note: check finds errors; they are in the README", "yellow")
         with console.status("attacking the reward") as status:  # as audit does by default
-            audits = map(str, _audits(task, "train", 50, [], 600.0, status.update).values())
+            audits = map(str, _audits(task, AuditRequest(), "train", status.update).values())
         texts = {"check": str(checked), "audit": "\n\n".join(audits)}
         return {key: printable(text).replace(f"{task.folder.absolute()}/", "") for key, text in texts.items()}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from grpo_env.audit import HACKS, audit, load_hacks
+from grpo_env.audit import HACKS, AuditRequest, audit, load_hacks
 from grpo_env.audit.fields import exact
 from grpo_env.audit.hacks import SOURCES, TABLE
 from grpo_env.audit.targets import find_targets, wrong_answers
@@ -73,7 +73,7 @@ def run_audit(families=(), rescore=False, limit=8, partial_credit=False, **verif
     keys = {f"verifiers.{name}": spec for name, spec in verifiers.items()}
     keys |= {"dataset.limit": {"train": limit, "eval": 8}, "partial_credit": partial_credit}
     task = load_task("arithmetic", keys)
-    return audit(task, limit=limit, families=families, rescore=rescore)
+    return audit(task, AuditRequest(limit=limit, families=families, rescore=rescore))
 
 
 def exploits(report):
@@ -118,7 +118,9 @@ def test_numbers_beside_letters_are_no_exploits(tmp_path):
 @pytest.mark.parametrize("name", ["countdown", "letter_counting"])
 def test_the_other_generated_tasks_have_no_exploits(name):
     task = load_task(name, {"dataset.limit": {"train": 20, "eval": 5}})
-    report = audit(task, limit=20, families=[family for family in FAST if family != "shotgun"], rescore=False)
+    report = audit(
+        task, AuditRequest(limit=20, families=[family for family in FAST if family != "shotgun"], rescore=False)
+    )
     assert (exploits(report), report.failed) == (set(), [])
     assert (report.gold.total, report.wrong.total) == (pytest.approx(1.2), 0)  # the form is gated by the answer
 
@@ -243,7 +245,7 @@ def audit_golds(folder, golds, families=("near misses",), **options):
         "metric": "accuracy",
     }
     (folder / "survey.yaml").write_text(json.dumps(task))
-    return audit(load_task(folder / "survey.yaml"), families=families, rescore=False)
+    return audit(load_task(folder / "survey.yaml"), AuditRequest(families=families, rescore=False))
 
 
 def test_gold_answers_in_angle_brackets_stay_whole(tmp_path):
@@ -308,23 +310,23 @@ def test_cases_are_attacked_without_data(monkeypatch):
     targets, source = find_targets(load_task("gsm8k"), "train", 50)
     assert [target.gold for target in targets] == ["18", "1000"]
     assert "from the task's cases" in source
-    report = audit(load_task("countdown"), limit=4, families=["shotgun"], rescore=False)
+    report = audit(load_task("countdown"), AuditRequest(limit=4, families=["shotgun"], rescore=False))
     assert not report.exploits
 
 
 def test_a_task_without_usable_examples_and_an_unknown_family_are_errors():
     task = load_task("arithmetic", {"verifiers.accuracy.sources": ["hashes"]})
     with pytest.raises(UsageError, match="no gold answer gets full credit from accuracy"):
-        audit(task, limit=3)
+        audit(task, AuditRequest(limit=3))
     with pytest.raises(UsageError, match=r"are rewarded with 0, so nothing can gain .* give accuracy"):
         audit(
             load_task(
                 "letter_counting", dict.fromkeys(("verifiers.accuracy.weight", "verifiers.strict_format.weight"), 0)
             ),
-            limit=3,
+            AuditRequest(limit=3),
         )
     with pytest.raises(UsageError, match="did you mean 'hedges'"):
-        audit(load_task("arithmetic"), families=["hedge"])
+        audit(load_task("arithmetic"), AuditRequest(families=["hedge"]))
 
 
 def test_the_custom_hack_of_the_documentation(tmp_path):
@@ -375,9 +377,13 @@ DATA = Path(os.environ.get("GRPO_ENV_DATA", "../shared/data"))
 def test_gsm8k_has_exploits_only_with_step_scores_for_equations():
     keys = {"dataset.path": str(DATA.resolve() / "gsm8k_{split}.jsonl")}
     families = ["hedges", "format only", "step padding", "near numbers"]
-    assert not audit(load_task("gsm8k", keys), limit=10, families=families, rescore=False).exploits
+    assert not audit(load_task("gsm8k", keys), AuditRequest(limit=10, families=families, rescore=False)).exploits
     flawed = {"use": "equation_steps", "weight": 0.0, "process": 1.0}
-    padded = audit(load_task("gsm8k", {**keys, "verifiers.equations": flawed}), limit=10, families=["step padding"])
+    padded = audit(
+        load_task("gsm8k", {**keys, "verifiers.equations": flawed}), AuditRequest(limit=10, families=["step padding"])
+    )
     assert "one_plus_one" in exploits(padded)
     counted = load_task("gsm8k", {**keys, "verifiers.equations.match": "result"})
-    assert "true_steps_wrong_answer" in exploits(audit(counted, limit=10, families=["step padding"], rescore=False))
+    assert "true_steps_wrong_answer" in exploits(
+        audit(counted, AuditRequest(limit=10, families=["step padding"], rescore=False))
+    )

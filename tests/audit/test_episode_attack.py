@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from grpo_env.audit import audit_episodes
+from grpo_env.audit import AuditRequest, audit_episodes
 from grpo_env.cli.app import app
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import make_task
@@ -51,7 +51,7 @@ def test_a_sound_environment_has_no_exploit_and_its_gold_path_full_credit(tmp_pa
     ],
 )
 def test_a_reward_that_can_be_had_without_the_work_is_an_exploit(tmp_path, cls, hack):
-    audit = audit_episodes(a_task(tmp_path, cls), families=["lazy", "tampering"])
+    audit = audit_episodes(a_task(tmp_path, cls), AuditRequest(families=["lazy", "tampering"]))
     assert hack in [outcome.hack for outcome in audit.exploits], str(audit)
     assert f"EXPLOIT {hack}" in str(audit)
 
@@ -64,7 +64,7 @@ def test_a_reward_that_can_be_had_without_the_work_is_an_exploit(tmp_path, cls, 
     ],
 )
 def test_an_error_that_unscores_is_an_escape(tmp_path, cls, hack, why):
-    audit = audit_episodes(a_task(tmp_path, cls), families=["lazy", "arguments"])
+    audit = audit_episodes(a_task(tmp_path, cls), AuditRequest(families=["lazy", "arguments"]))
     (outcome,) = [outcome for outcome in audit.failed if outcome.hack == hack]
     assert why in outcome.explanation
     assert f"ESCAPE {hack}: 2 of 2 episodes are unscored" in str(audit)
@@ -72,7 +72,7 @@ def test_an_error_that_unscores_is_an_escape(tmp_path, cls, hack, why):
 
 def test_an_answer_that_a_tool_tells_and_steps_that_pay_for_calls(tmp_path):
     verifiers = {"accuracy": {}, "tool_calls": {"process": 1.0, "on": "each"}}
-    audit = audit_episodes(a_task(tmp_path, "AnswerInResult", verifiers), families=["lazy"])
+    audit = audit_episodes(a_task(tmp_path, "AnswerInResult", verifiers), AuditRequest(families=["lazy"]))
     exploits = {outcome.hack: outcome.reasons for outcome in audit.exploits}
     assert "mean accuracy 1" in exploits["price: repeated"]
     assert any("step scores 8" in reason for reason in exploits["price: for ever"])
@@ -99,14 +99,14 @@ def test_the_command_prints_both_audits_and_fails_on_exploits(tmp_path):
     assert "save: writes 1.0" in result["episodes"]["exploits"]
     assert result["texts"]["exploits"] == []
     with pytest.raises(UsageError, match="no such family of agents"):
-        audit_episodes(task, families=["lazzy"])
+        audit_episodes(task, AuditRequest(families=["lazzy"]))
 
 
 def test_files_that_agents_write_are_as_before(tmp_path, monkeypatch):
     """A tool that runs code writes to the current folder too, where a file of the same name may be the user's."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "notes.json").write_text("mine")
-    audit = audit_episodes(a_task(tmp_path, "CodeInFolder"), families=["tampering"])
+    audit = audit_episodes(a_task(tmp_path, "CodeInFolder"), AuditRequest(families=["tampering"]))
     assert "EXPLOIT calculate: runs code: 1.0" in str(audit)
     assert (tmp_path / "notes.json").read_text() == "mine"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["notes.json", "orders.jsonl"]

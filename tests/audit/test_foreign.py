@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from grpo_env.audit import HACKS, audit_foreign, functions
+from grpo_env.audit import HACKS, AuditRequest, audit_foreign, functions
 from grpo_env.audit.attack import EMPTY, Attack
 from grpo_env.cli.app import app
 from grpo_env.errors import UsageError
@@ -56,7 +56,7 @@ def run(folder, function, rows, families=(*FAST, EMPTY)):
 
 
 def run_on(folder, *homes, families):
-    return audit_foreign(functions(homes, folder / "rows.jsonl"), families=families)
+    return audit_foreign(functions(homes, folder / "rows.jsonl"), AuditRequest(families=families))
 
 
 @pytest.mark.parametrize("function", FLAWED, ids=lambda function: function.__name__)
@@ -87,7 +87,8 @@ def test_the_column_and_the_format_are_found(tmp_path):
     rows = [{"id": n, "q": row["question"], "worked": f"So.\n#### {row['answer']}"} for n, row in enumerate(NUMBERS)]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     report = audit_foreign(
-        functions([f"{tmp_path}/chat_reward.py:reward"], tmp_path / "rows.jsonl"), families=["format only"]
+        functions([f"{tmp_path}/chat_reward.py:reward"], tmp_path / "rows.jsonl"),
+        AuditRequest(families=["format only"]),
     )
     assert report.source == "6 rows; answers in 'worked', paid as #### ...; completions are chats"
     assert (report.gold.total, report.wrong.total) == (1, 0)

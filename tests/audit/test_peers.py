@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from grpo_env import Completion, Example, load_task
-from grpo_env.audit import audit_foreign, server
+from grpo_env.audit import AuditRequest, audit_foreign, server
 from grpo_env.audit.attack import Attack
 from grpo_env.audit.peers import ServerReward
 from grpo_env.cli.app import app
@@ -92,7 +92,7 @@ def last_box(text, row):
 
 def test_the_flaw_of_a_server_is_found(rows):
     with served(contains) as (url, asked):
-        report = audit_foreign(server(url, rows), families=FAST)
+        report = audit_foreign(server(url, rows), AuditRequest(families=FAST))
     assert "not_gold" in [outcome.hack for outcome in report.exploits], str(report)
     assert "6 rows; answers in 'verifier_metadata.expected_answer'" in report.source
     assert report.failed == []
@@ -113,7 +113,7 @@ def test_a_truncated_reply_is_incomplete(rows):
 
 def test_a_sound_server_is_not_accused(rows):
     with served(last_box) as (url, _):
-        report = audit_foreign(server(url, rows), families=FAST)
+        report = audit_foreign(server(url, rows), AuditRequest(families=FAST))
     assert [outcome.hack for outcome in report.exploits] == [], str(report)
 
 
@@ -134,7 +134,7 @@ def test_a_server_of_ours_is_not_accused(tmp_path):
     while not runs.started:
         thread.join(0.05)
     url = f"http://127.0.0.1:{runs.servers[0].sockets[0].getsockname()[1]}"
-    report = audit_foreign(server(url, tmp_path / "rows.jsonl"), families=FAST)
+    report = audit_foreign(server(url, tmp_path / "rows.jsonl"), AuditRequest(families=FAST))
     runs.should_exit = True
     thread.join()
     assert [outcome.hack for outcome in report.exploits] == [], str(report)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from grpo_env.audit import HACKS, audit
+from grpo_env.audit import HACKS, AuditRequest, audit
 from grpo_env.check import check
 from grpo_env.core import Completion, Example
 from grpo_env.taskfile.task import load_task
@@ -44,7 +44,7 @@ def test_check_is_clean(name):
 @pytest.mark.parametrize("name", [name for name in OWN if name not in ("reasoning_gym", JUDGED)])
 def test_audit_is_clean(name):
     few = {"ifeval": FREE, "mbpp": ["programs", "negated", "two answers", "right"]}
-    report = audit(task_of(name), limit=5, families=few.get(name, FAST), rescore=False)
+    report = audit(task_of(name), AuditRequest(limit=5, families=few.get(name, FAST), rescore=False))
     assert (report.exploits, report.failed) == ([], []), str(report)
 
 

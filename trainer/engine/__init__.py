@@ -2,6 +2,7 @@
 
 ==============================================  =====================================================================
 ``policy.load_policy``, ``policy.Policy``       the model with its tokenizer and device; snapshots and swapped weights
+``policy.checkpoint_activations``               activations computed again in the backward pass, for less memory
 ``forward.with_fast_paths``                     the policy with the faster ways of computing that its model supports
 ``lora.prepare_adapter``                        the policy with only an adapter to train
 ``sampling.engines.make_engine``                what samples: our own loop or vLLM; loads weights, sleeps

@@ -171,7 +171,6 @@ def load_policy(
     *,
     device: str = "auto",
     precision: str = "auto",
-    gradient_checkpointing: bool = False,
     frozen: bool = False,
     quantize: str | None = None,
     sharded: bool = False,
@@ -212,8 +211,6 @@ def load_policy(
     if quantize is None and not sharded:
         model.to(accelerator.device)
     install_attention(model)
-    if gradient_checkpointing:
-        checkpoint_activations(model)
     model.eval()
     return Policy(name, model, tokenizer, accelerator, torch.bfloat16 if use_bf16 else None)
 

@@ -12,7 +12,7 @@ from grpo_env.errors import UsageError
 from ..config import TrainConfig
 from ..engine.forward import with_fast_paths
 from ..engine.lora import prepare_adapter
-from ..engine.policy import Policy, is_adapter, load_policy
+from ..engine.policy import Policy, checkpoint_activations, is_adapter, load_policy
 from ..engine.sampling.engines import make_engine
 from ..engine.sharding import with_fsdp
 from ..optimizer import make_optimizer
@@ -39,11 +39,12 @@ def _load_without_engine(config: TrainConfig) -> tuple[Policy, torch.optim.Optim
         config.model,
         device=config.engine.device,
         precision=config.engine.precision,
-        gradient_checkpointing=config.engine.gradient_checkpointing,
         frozen=config.lora.rank > 0 or is_adapter(config.model),
         quantize=config.lora.quantize,
         sharded=True,
     )
+    if config.engine.gradient_checkpointing:
+        checkpoint_activations(policy.model)
     prepare_adapter(policy, config)
     policy = with_fast_paths(with_fsdp(policy, config))
     processes = policy.accelerator.num_processes

@@ -15,7 +15,7 @@ from grpo_env.errors import RunError, memory_ran_out
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.decoder import Decoder
 from grpo_env.trainer.engine.forward import with_fast_paths
-from grpo_env.trainer.engine.policy import Policy, load_policy
+from grpo_env.trainer.engine.policy import Policy, checkpoint_activations, load_policy
 from grpo_env.trainer.engine.sampling.own import OwnEngine
 from grpo_env.trainer.engine.sampling.protocol import SamplingRequest
 from grpo_env.trainer.engine.sampling.sampler import sample
@@ -31,7 +31,9 @@ def test_recomputed_layers_have_no_dropout(model_folder: Path, make_task) -> Non
     """Although transformers recomputes only in training mode, dropout stays off."""
     task, norms = make_task(), []
     for recompute in (False, True):
-        policy = load_policy(str(model_folder), device="cpu", gradient_checkpointing=recompute)
+        policy = load_policy(str(model_folder), device="cpu")
+        if recompute:
+            checkpoint_activations(policy.model)
         for layer in policy.model.model.layers:
             layer.self_attn.attention_dropout = 0.5
         config = TrainConfig(group_size=4, engine={"gradient_checkpointing": recompute})
