@@ -56,7 +56,8 @@ def run_eval(
 
     Args:
         task: a task, or its name or file.
-        model: ``bundled``, a folder or a hub id, or a model at an OpenAI-compatible endpoint; default: the task's own.
+        model: ``bundled``, a folder or a hub id, or ``ServedModel.at`` an OpenAI-compatible endpoint; default: the
+            task's own.
         samples: sampled completions per problem, for pass@k with k = 1, 2, 4, ... up to it.
         limit: evaluate on the first so many problems.
         out: a ``.jsonl`` file for the sampled completions with their scores, as ``grpo_env score`` writes them. It is

@@ -93,7 +93,7 @@ def generate(
         task: the task.
         out: a ``.jsonl`` file.
         request: which examples, and how many completions.
-        model: ``bundled``, a folder or a hub id, or a model at an OpenAI-compatible endpoint; default: the task's own.
+        model: as for ``run_eval``.
         console: gets messages and the progress.
         settings: any of ``SETTINGS``, as for ``train``; their defaults come from the task's ``train`` section.
 
