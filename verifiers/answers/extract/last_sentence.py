@@ -66,8 +66,10 @@ _SAID = lazy_compile(r"(?:(?:approximately|about) (?=\$?\d[\d,]*\.\d))?(?P<said>
 _PRONOUN = lazy_compile(r"\b(?:it|he|she|they|this|that)\s*\Z", re.IGNORECASE)
 _APART = lazy_compile(r"[,;:]|\b(?:and|while|whereas)\b", re.IGNORECASE)
 _DIGITS = lazy_compile(r"\d(?:[\d.,]*\d)?")
-_NO_SHARE = lazy_compile(r"\d(?:[\d.,]*\d)?(?![\d.,]*(?:\d|\s?%))")  # a 20% solution is only described by its number
-_SHARE = lazy_compile(r"\b(?:out of|of the)\s\Z")
+_UNLIKE_PERCENT = lazy_compile(
+    r"\d(?:[\d.,]*\d)?(?![\d.,]*(?:\d|\s?%))"
+)  # a 20% solution is only described by its number
+_PART_OF = lazy_compile(r"\b(?:out of|of the)\s\Z")
 _STEP = lazy_compile(r"(?!Total|Answer|Result|Sum)[A-Z][a-z]+(?: [a-z]+){0,2}: ")  # "Income: 50 * 3 = 150."
 _NUMBER_WORD = lazy_compile(rf"\b(?:{'|'.join(SMALL.keys() - {'one'})})\b")
 _DIGIT = lazy_compile(r"\d")
@@ -151,13 +153,13 @@ def _repeated(text: str, sentence: str) -> str | None:
     _, equals, after = before.rpartition("=")
     result = _NUMBER.match(after.lstrip(" $")) if equals else None
     numbers, are_listed = _several_numbers(sentence) if result else ([], [])
-    new = set(_NO_SHARE.findall(sentence)).difference(_DIGITS.findall(before)) if numbers else set()
-    same = [at for at, match in enumerate(numbers) if result and match["number"] == result["number"]]
-    same = [at for at in same if not _SHARE.search(sentence[: numbers[at].start()])]
-    if not same or any(are_listed[max(0, same[0] - 1) : same[0] + 1]) or new:
-        return None
-    unit = measure_at_start(normal(sentence[numbers[same[0]].end() :]))
-    return f"{numbers[same[0]]['number']} {unit or ''}"
+    new = set(_UNLIKE_PERCENT.findall(sentence)).difference(_DIGITS.findall(before)) if numbers else set()
+    for at, match in enumerate(numbers):
+        if result and match["number"] == result["number"] and not _PART_OF.search(sentence[: match.start()]):
+            is_listed = any(are_listed[max(0, at - 1) : at + 1])
+            unit = measure_at_start(normal(sentence[match.end() :]))
+            return None if is_listed or new else f"{match['number']} {unit or ''}"
+    return None
 
 
 def _several_numbers(sentence: str) -> tuple[list[re.Match[str]], list[bool]]:
