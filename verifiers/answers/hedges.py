@@ -13,14 +13,14 @@ from .quantities.number import Number
 # Words that deny, doubt, correct or only try what a text says.
 DENIES = r"not|never|neither|nor|cannot|except"
 DOUBTS = r"maybe|perhaps|probabl[ey]|possibl[ey]|possibility|might|guess\w*"
-LEAVES_OPEN = r"or|either|whether|if|unless"
+LEAVES_OPEN = r"or|either|whether|unless"
 WRONG = r"wrong\w*|incorrect\w*|false\w*|mistak\w*"
 CORRECTS = r"wait|actually|correction|sorry|however|instead|rather"
 BETWEEN = r"between(?! the\b| (?-i:[A-Z][a-z]))"  # "between 2 and 3", not "between the two people"
 # "about 18", but not "a book about art"; and a decimal number is no less stated for being rounded: "about 2.4 hours"
 NEARLY = r"(?:roughly|(?:about|around)(?=[^\d\\]{0,12}[\d\\])|approximately|nearly|almost)(?!\D{0,12}\d[\d,]*\.\d)"
 UNSURE = lazy_compile(
-    rf"\b(?:{DENIES}|{DOUBTS}|{LEAVES_OPEN}|{WRONG}|no|none|without|when|where|because|than|but|about|could|may)\b"
+    rf"\b(?:{DENIES}|{DOUBTS}|{LEAVES_OPEN}|if|{WRONG}|no|none|without|when|where|because|than|but|about|could|may)\b"
     r"|n['\u2019]t\b|\?",
     re.IGNORECASE,
 )

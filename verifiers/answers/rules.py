@@ -22,7 +22,7 @@ from grpo_env.lazy_regex import lazy_compile
 from .extract.languages import CHANGES, NOT, WITHOUT_SPACES
 from .extract.last_sentence import concludes, listed_numbers, named, stated_calculation
 from .gold import Gold
-from .hedges import BETWEEN, CORRECTS, DENIES, DOUBTS, NEARLY, WRONG
+from .hedges import BETWEEN, CORRECTS, DENIES, DOUBTS, LEAVES_OPEN, NEARLY, WRONG
 from .kinds.date import Date, read_date, same_date
 from .kinds.plain_text import plain, same_text
 from .math.compare import compare
@@ -48,7 +48,7 @@ _SECOND = f"(?:{'|'.join(sorted(NUMBER_WORDS - {'one'}))})"  # but not "the two 
 # Doubts and second quantities anywhere in the statement
 _OTHER_QUANTITY = lazy_compile(
     rf"(?-i:[=+*^<>≈:?|\x00-\x08\u0300-\u036f\u2600-\u27ff\U0001f000-\U0001faff])|\\(?!text|mathrm|[$%(),;\[\] ])"
-    rf"|\b(?:{DENIES}|{DOUBTS}|or|either|whether|unless|{WRONG}|{CORRECTS}|(?<!the )(?<!these ){_SECOND}"
+    rf"|\b(?:{DENIES}|{DOUBTS}|{LEAVES_OPEN}|{WRONG}|{CORRECTS}|(?<!the )(?<!these ){_SECOND}"
     rf"|{NOT}|{CHANGES}|but|no|none|theta|pi|bound|the (?:old|right)|dozen dozen)(?!\w)"
     rf"|n['\u2019]t\b|{WITHOUT_SPACES}",
     re.IGNORECASE,
@@ -70,7 +70,6 @@ _OPTION = lazy_compile(r"\([A-H]\)[,:]?\s+(?=\S)(?!\(?[A-H]\b)")
 _SAID_OPTION = lazy_compile(rf"{_OPTION.pattern}|[A-H][,.]\s+(?=\S)(?!\(?[A-H]\b)")  # The answer is C, Krazy Kola.
 _AMOUNT = lazy_compile(r"[-+$€£¥]{0,2}[\d.,]+(?: ?[^\W\d_]{2,}){0,2}\.?")  # 7 dozen, 31切れ
 _BEHIND = lazy_compile(r"(?<=\w)\s?\([^()]*=[^()]*\)\W*\Z")
-_ASIDE = lazy_compile(r"([^()]{2,80}?)\s*\([^()]{1,80}\)\.?")  # The Full Monty (1997)
 _WORD = lazy_compile(r"[^\W\d_]{2}")
 _LETTERS = lazy_compile(r"[A-J]{2,10}")
 _NO_SOLUTION = lazy_compile(

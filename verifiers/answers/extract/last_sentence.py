@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from grpo_env.lazy_regex import lazy_compile
 
-from ..hedges import CORRECTS, DENIES, DOUBTS, NEARLY, UNSURE, WRONG
+from ..hedges import CORRECTS, DENIES, DOUBTS, LEAVES_OPEN, NEARLY, UNSURE, WRONG
 from ..math.normal import normal
 from ..quantities.currencies import SIGNS
 from ..quantities.number_words import SMALL, in_digits
@@ -55,7 +55,7 @@ _NUMBER = lazy_compile(
     r"(?<![\w.,/^])\$?(?P<number>(?:-\s?)?(?:\d{1,3}(?:,\d{3}){1,3}|\d{1,12})(?:\.\d{1,12})?)(?![\w/^]|[.,]\d|-\w)"
 )
 _OPEN = lazy_compile(
-    rf"\b(?:{DENIES}|or|either|whether|unless|could|may|{NEARLY}|between(?= \W{{0,2}}\d)|at least|at most|up to"
+    rf"\b(?:{DENIES}|{LEAVES_OPEN}|could|may|{NEARLY}|between(?= \W{{0,2}}\d)|at least|at most|up to"
     r"|(?:more|less|fewer) than|minus|negative|plus|sum|product|half|root)\b"
     r"|(?<![\w'\u2019/(])(?-i:[b-z])\b|[=\u2248~<>]",
     re.IGNORECASE,
@@ -71,7 +71,7 @@ _UNLIKE_PERCENT = lazy_compile(
 )  # a 20% solution is only described by its number
 _PART_OF = lazy_compile(r"\b(?:out of|of the)\s\Z")
 _STEP = lazy_compile(r"(?!Total|Answer|Result|Sum)[A-Z][a-z]+(?: [a-z]+){0,2}: ")  # "Income: 50 * 3 = 150."
-_NUMBER_WORD = lazy_compile(rf"\b(?:{'|'.join(SMALL.keys() - {'one'})})\b")
+_NUMBER_WORD = lazy_compile(rf"\b(?:{'|'.join(word for word in SMALL if word != 'one')})\b")
 _DIGIT = lazy_compile(r"\d")
 _SENTENCES = lazy_compile(r"(?<=[.!?])(?<!\b[DM][rs]\.)(?<!\bMrs\.)(?<!\b[A-Z]\.)\s+(?=[A-Z])")
 # "... is Bath.", "... was written by Jane Austen.", "... is located in Ohio.", "... is called a goad.": up to the name
@@ -130,8 +130,8 @@ def calculated(text: str) -> str | None:
 
 def stated_calculation(text: str) -> str | None:
     """The result, with its unit, where the numbers of a text are one calculation: ``48 hours / 1.5 = 32 recipes``."""
-    before, *between = _DIGITS.split(text.rpartition("=")[0])
-    _, _, behind = text.rpartition("=")
+    calculation, _, behind = text.rpartition("=")
+    before, *between = _DIGITS.split(calculation)
     goes_on = _ARGUMENT.search(before) or _GOES_ON.search(behind)
     return calculated(text) if not goes_on and all(map(_OPERATOR.search, between[:-1])) else None
 
