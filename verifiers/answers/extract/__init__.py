@@ -39,7 +39,8 @@ from .boxed import EMPTY, boxed
 from .ending import before_new_question, without_farewell
 from .hashes import hashes
 from .json_field import json_field
-from .last_line import last_line, letter_at_end
+from .last_choice import letter_at_end, only_letter, truth_at_end
+from .last_line import last_line
 from .last_number import last_number
 from .last_sentence import name_at_end, number_at_end, numbers_at_end
 from .result import ALL_SOURCES, MAX_LENGTH, SOURCES, ExtractedAnswer, Source, extracted, is_number, unit_behind
@@ -73,6 +74,8 @@ AT_END: dict[str | None, Read] = {
     "set": numbers_at_end,
     "text": name_at_end,
     "date": name_at_end,
+    "choice": letter_at_end,
+    "truth": truth_at_end,
 }
 """What reads a longer last line, by the kind of the gold answer."""
 
@@ -111,12 +114,23 @@ def final_answer(
     text = after_reasoning(format, completion)
     if text is None:
         return ExtractedAnswer((), "reasoning", "the reasoning block is not closed")
-    text = without_farewell(before_new_question(text))
-    accepted = _last_accepted(format, text, sources, accepts) if accepts else None
-    answer = accepted or _answer(format, text, sources, AT_END.get(kind))
+    before = before_new_question(text)
+    found = _found(format, before, sources, accepts, kind)
+    if found.source == "none" and before != text:  # it repeats the question that it was asked
+        found = _found(format, text, sources, accepts, kind)
+    return found
+
+
+def _found(
+    format: Format, text: str, sources: Sequence[Source], accepts: Callable[[str], bool] | None, kind: str | None
+) -> ExtractedAnswer:
+    """The final answer of a text behind the reasoning, with what follows it."""
+    text = without_farewell(text)
+    at_end = AT_END.get(kind)
+    accepted = _last_accepted(format, text, sources, accepts, at_end) if accepts else None
+    answer = accepted or _answer(format, text, sources, None if accepts else at_end)
     if answer is None:
-        is_empty = "there is no text after the reasoning" if completion.text else "the text is empty"
-        places = f"write it {_places(format, sources)}" if text.strip() else is_empty
+        places = f"write it {_places(format, sources)}" if text.strip() else "there is no text"
         return ExtractedAnswer((), "none", f"no answer found: {places}", text=text)
     answers, source, reason, denied, end, unit, _ = answer
     if source == "last_line" and end:
@@ -149,11 +163,14 @@ def _answer(format: Format, text: str, sources: Sequence[Source], at_end: Read |
 
 
 def _last_accepted(
-    format: Format, text: str, sources: Sequence[Source], accepts: Callable[[str], bool]
+    format: Format, text: str, sources: Sequence[Source], accepts: Callable[[str], bool], at_end: Read | None
 ) -> ExtractedAnswer | None:
     """The last text that is accepted, by the first source that has one."""
     for source in sources:
-        answer = _with_accepted(format, text, source, sources, accepts)
+        if source == "last_line" and at_end:
+            answer = _last_line_accepted(text, accepts, at_end)
+        else:
+            answer = _with_accepted(format, text, source, sources, accepts)
         if answer is None or (not answer.answers and answer.reason == EMPTY):
             continue
         accepted = [one for one in answer.answers if accepts(one)]
@@ -174,14 +191,18 @@ def _with_accepted(
 ) -> ExtractedAnswer | None:
     """What a source has, with regard to the texts that are accepted: of phrases the last of them."""
     if source == "phrase":
-        found = [(answer, end) for answer, end in statements(text)[0] if accepts(answer)]
+        stated = [(only_letter(answer) or answer, end) for answer, end in statements(text)[0]]
+        found = [(answer, end) for answer, end in stated if accepts(answer)]
         return extracted([found[-1][0]], source, end=found[-1][1]) if found else None
     if source == "answer_tag":
         return _in_tags(format, text, sources, accepts)
-    answer = IN_TEXT[source](text)
-    if source == "last_line" and not (answer and any(map(accepts, answer.answers))):
-        return letter_at_end(text)
-    return answer
+    return IN_TEXT[source](text)
+
+
+def _last_line_accepted(text: str, accepts: Callable[[str], bool], at_end: Read) -> ExtractedAnswer | None:
+    """What the last lines name, or all of a short last line if it is accepted."""
+    answer = last_line(text)
+    return at_end(text) or (answer if answer and not answer.end and any(map(accepts, answer.answers)) else None)
 
 
 def _in_tags(

@@ -12,7 +12,7 @@ from grpo_env.lazy_regex import lazy_compile
 
 from ..hedges import DOUBTS, UNSURE
 from .json_field import json_at_end
-from .last_sentence import DOUBTFUL, LONGEST_SENTENCE, TRIES
+from .last_sentence import LONGEST_SENTENCE, TRIES
 from .result import MAX_LENGTH, ExtractedAnswer, extracted
 from .sentence import block_at_end
 
@@ -32,9 +32,10 @@ _BOLD_LINE = lazy_compile(r"\*\*([^*\n]{1,80})\*\*")
 _CHAIN = lazy_compile(  # 3 * 45 = 135 minutes = 2 h 15 min
     r"(?:[A-Za-z][A-Za-z ]{0,30}|[^A-Za-z=]{1,40}|[A-Z]\w{0,3}) ?= ?[^=:;!?]{1,40}(?:=[^=:;!?]{1,40}){1,4}"
 )
+_ENCLOSED = lazy_compile(
+    r"\[.*\]|\{.*\}|\(.*\)|'[^']*'|\"[^\"]*\"|[\W\d_]*"
+)  # a list, a text in quotes, a formula of numbers
 _RULES = "`~*_=-# \"'"  # a line of these is a fence or a rule
-_BRACKETED = lazy_compile(r"\([A-H]\)")
-_OTHER_LETTER = lazy_compile(r"(?<![\w(])[B-H](?![\w)'])")
 
 
 def last_line(text: str) -> ExtractedAnswer | None:
@@ -56,7 +57,7 @@ def last_line(text: str) -> ExtractedAnswer | None:
     if bold := _BOLD_LINE.fullmatch(line):
         line = bold[1]
     is_chain = len(line.split("=")) > 2 and _CHAIN.fullmatch(line) and not UNSURE.search(line)
-    is_short = (is_chain or len(line.split()) <= MAX_WORDS) and not TRIES.match(line)
+    is_short = (is_chain or len(line.split()) <= MAX_WORDS or _ENCLOSED.fullmatch(line)) and not TRIES.match(line)
     return extracted([line], "last_line") if line.strip(_RULES) and len(line) <= MAX_LENGTH and is_short else None
 
 
@@ -64,17 +65,3 @@ def _only_mark(line: str) -> tuple[str, str] | None:
     """The only bold text or code in a line, and how it is marked."""
     marked = {match.strip(): mark for mark, match in _MARKED.findall(_LABEL.sub("", line))}
     return next(iter(marked.items())) if len(marked) == 1 and set(marked) != {line.strip("*`")} else None
-
-
-def letter_at_end(text: str) -> ExtractedAnswer | None:
-    """The only bracketed letter of a last line, at its start or end: "(D) It will fall.", "It is even. (C)"."""
-    before, _, line = text.rstrip().rpartition("\n")
-    letters = list(_BRACKETED.finditer(line))
-    if len(letters) != 1 or DOUBTFUL.search(line[: letters[0].start()]):
-        return None
-    letter, end = letters[0].group(), letters[0].end()
-    if any(other not in letter for other in _OTHER_LETTER.findall(line)):
-        return None
-    is_list = bool(_BRACKETED.match(before.rstrip().rpartition("\n")[2]))
-    at_edge = not is_list if line.startswith(letter) else not line[end:].strip(" .*$")
-    return extracted([letter], "last_line") if at_edge else None

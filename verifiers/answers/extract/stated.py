@@ -34,6 +34,9 @@ _STATED = lazy_compile(
     re.IGNORECASE,
 )
 _HEADING = lazy_compile(r"[*_: \t]{0,9}\n(?:[-=]{3,80}[ \t]*\n)?\s{0,9}(?=\S)")
+_MARKED_AGAIN = lazy_compile(
+    rf"[#*_ \t]{{0,9}}(?:(?:the |final |correct ){{0,3}}answer|{ANSWER})[*_]{{0,3}}\s?(?:[:\uff1a]|is\b)", re.IGNORECASE
+)
 _FORMULA_NEXT = lazy_compile(r"[*_ \t]{1,4}(?=\$|\\\[|\\\()|(?=[(\uff08]?[A-Z](?![A-Za-z]))")  # "Answer $18$", 故选A
 _BEFORE_HEADING = lazy_compile(r"(?:\A|\n)[#*_> \t]{0,9}(?:the\s)?(?:final\s|correct\s|my\s)?\Z", re.IGNORECASE)
 _A_LINE = lazy_compile(r"\n[ \t*]{0,9}A(?:ns)?\*{0,2}[ \xa0]?[:\uff1a][ \t*]{0,9}(\S[^\n]*)")
@@ -100,6 +103,8 @@ def _marked(text: str, first: int) -> tuple[list[tuple[str, int]], bool]:
         if start is None or _NOT_STATED.search(before):
             continue
         if _LIST.match(text, start - 1):  # "How to find the answer:\n1. Add the apples."
+            continue
+        if _MARKED_AGAIN.match(text, start):  # "The final answer is:\n### Answer: 3"
             continue
         answer, end = statement(text, start)
         if (

@@ -77,7 +77,7 @@ def test_invalid_sources_are_refused(sources: tuple[str, ...]) -> None:
         ("The answer is 72. The answer is 73.", "scored", "phrase: several different answers"),
         ("A: 72\nA: 73", "scored", "phrase: several different answers"),
         ("<think>\\boxed{72}", "no_answer", "the reasoning block is not closed"),
-        ("<think>\\boxed{72}</think>", "no_answer", "no answer found: there is no text after the reasoning"),
+        ("<think>\\boxed{72}</think>", "no_answer", "no answer found: there is no text"),
         ("<think>a</think><think>\\boxed{72}", "no_answer", "the reasoning block is not closed"),
         ("<answer>72", "no_answer", "the answer tag is not closed"),
         ("72</answer>", "no_answer", "the answer tag is not opened"),
@@ -87,7 +87,7 @@ def test_invalid_sources_are_refused(sources: tuple[str, ...]) -> None:
         (r"\boxed{\frac{72}{1}", "no_answer", "the box is not closed"),
         (r"\boxed{}", "no_answer", "the box is empty"),
         (r"\boxed{72} \boxed{", "no_answer", "the box is not closed"),
-        ("", "no_answer", "no answer found: the text is empty"),
+        ("", "no_answer", "no answer found: there is no text"),
         (
             "Seventy two, as I said, and nobody would doubt it for a moment.",
             "no_answer",

@@ -1,0 +1,67 @@
+"""The source ``last_line`` where the gold answer is an option's letter, yes or no: what one of the last lines names.
+
+"This is option C.", "**B. 20 GeV** fits best.", "(D) It will fall.", "So the result is **False**." Needed by outputs
+on GPQA and MMMU-Pro, which seldom say "the answer is".
+"""
+
+from __future__ import annotations
+
+import re
+
+from grpo_env.lazy_regex import lazy_compile
+
+from ..hedges import CORRECTS
+from .last_line import last_line
+from .last_sentence import DOUBTFUL
+from .result import ExtractedAnswer, extracted
+
+MAX_LINES = 4  # that are searched for an option
+LONGEST_END = 2000  # characters of them
+
+_LETTER = lazy_compile(
+    r"\*\*\W{0,2}(?P<bold>[A-J])(?=\W{0,2}\*\*|[.):]\s)|\b(?:[Oo]ption|[Cc]hoice)\s[*(]{0,3}(?P<named>[A-J])(?![\w'])"
+    r"|\((?P<bracketed>[A-J])\)|\A(?P<label>[A-J])[.)]\s(?![A-Z]\.)|\b(?:is|be|likely):?\s[*(]{0,3}(?P<said>[A-J])(?=[.:)]\s)"
+)
+# Another letter that is offered: "(B) looks right until ... so pick C"; not "C. A = 3, B = 4", the text of an option
+_OFFERED = lazy_compile(r"\b(?:or|pick|choose|chose|select|option|choice|be)\s\(?(?P<letter>[A-J])\b")
+_PREFERRED = lazy_compile(r"(?<![\w(])(?P<letter>[A-J])\s(?:is|was|would|could|may|might|seems|looks|fits)\b")
+_CORRECTED = lazy_compile(rf"\b(?:{CORRECTS}|(?:not|isn['\u2019]t) (?:it|right|correct|the answer))\b", re.IGNORECASE)
+_LABELED = lazy_compile(r"\W{0,4}(?:[Oo]ption\s)?[A-J](?:[.):]|\*\*)")
+_CODE = lazy_compile(r"`[^`\n]*`")
+_TRUTH_AT_END = lazy_compile(
+    r"\b(?:is|be|to|in|yields|gives):?\s[*\"']{0,3}(?P<truth>true|false|yes|no)\W*\Z", re.IGNORECASE
+)
+
+
+def truth_at_end(text: str) -> ExtractedAnswer | None:
+    """Yes, no, true or false that the last line is marked with or ends in: "So the result is **False**." """
+    line = _CODE.sub("", text.rstrip().rpartition("\n")[2])
+    truth = _TRUTH_AT_END.search(line)
+    if truth is None or DOUBTFUL.search(line[: truth.start()]):
+        return last_line(text)
+    return extracted([truth["truth"]], "last_line")
+
+
+def letter_at_end(text: str) -> ExtractedAnswer | None:
+    """The only option that one of the last lines names: "This is option C.", "(D) It will fall.", "**B. 20 GeV**" """
+    lines = [line for line in text[-LONGEST_END:].splitlines() if line.strip()] if "\\boxed" not in text else []
+    for at in range(len(lines) - 1, max(-1, len(lines) - 1 - MAX_LINES), -1):
+        if _LETTER.search(lines[at]) is None:
+            continue
+        letter = only_letter(lines[at])
+        is_list = _LABELED.match(lines[at]) and at and _LABELED.match(lines[at - 1])
+        return extracted([letter], "last_line") if letter and not is_list else None
+    return None
+
+
+def only_letter(line: str) -> str | None:
+    """The only option that a line names by a mark: ``option C``, ``(C)``, ``**C. 20 GeV**``, or ``C.`` at its start."""
+    letters = {match[match.lastgroup or 0]: match for match in _LETTER.finditer(line)}
+    if len(letters) != 1:
+        return None
+    letter, match = letters.popitem()
+    is_label = not line[: match.start()].strip("*(- ")  # what follows is the text of the option
+    others = [*_OFFERED.finditer(line), *(_PREFERRED.finditer(line) if is_label else ())]
+    if any(other["letter"] != letter for other in others) or DOUBTFUL.search(line[: match.start()]):
+        return None
+    return None if (_CORRECTED if is_label else DOUBTFUL).search(line, match.end()) else letter
