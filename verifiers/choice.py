@@ -65,7 +65,7 @@ class Choice(Verifier):
         gold, problem = self._gold(example.answer)
         if gold is None:
             return Score(None, "bad_gold", gold=example.answer, explanation=problem)
-        final = final_answer(self.format, completion, self.sources, self._names_option)
+        final = final_answer(self.format, completion, self.sources, self._names_option, "choice")
         if final.source == "boxed":  # a box without a letter counts as well
             final = final_answer(self.format, completion, ("boxed",))
         named = [named_options(answer, self.letters) for answer in final.answers]

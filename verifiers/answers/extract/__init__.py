@@ -40,7 +40,7 @@ from .ending import before_new_question, without_farewell
 from .hashes import hashes
 from .json_field import json_field
 from .last_choice import letter_at_end, only_letter, truth_at_end
-from .last_line import last_line
+from .last_line import last_line, text_at_end
 from .last_number import last_number
 from .last_sentence import name_at_end, number_at_end, numbers_at_end
 from .result import ALL_SOURCES, MAX_LENGTH, SOURCES, ExtractedAnswer, Source, extracted, is_number, unit_behind
@@ -72,7 +72,7 @@ IN_TEXT: dict[Source, Read] = {
 AT_END: dict[str | None, Read] = {
     "number": number_at_end,
     "set": numbers_at_end,
-    "text": name_at_end,
+    "text": text_at_end,
     "date": name_at_end,
     "choice": letter_at_end,
     "truth": truth_at_end,

@@ -22,6 +22,7 @@ _BLANK = lazy_compile(
     r"|(?:\\text\{\s*)?(?:the |your |final )*(?:answer|result|number)s?(?: here)?\s*\}?",
     re.IGNORECASE,
 )
+_SENTENCE = lazy_compile(r"(?=.{25})(?:.*\\text(?:bf)?\{|\s*[A-Z][a-z]*\s[a-z]).*", re.DOTALL)
 
 
 def boxed(text: str) -> ExtractedAnswer | None:
@@ -39,6 +40,8 @@ def boxed(text: str) -> ExtractedAnswer | None:
     if not is_closed:
         return ExtractedAnswer((), "boxed", NOT_CLOSED)
     filled = [box for box in boxes if box.content[:1].isdecimal() or not _BLANK.fullmatch(box.content)]
+    if len(filled) > 1:  # \\boxed{\\text{Let n be the number.}} ... \\boxed{10}
+        filled = [box for box in filled[:-1] if not _SENTENCE.fullmatch(box.content)] + filled[-1:]
     denied = any(is_denied(text, box.start) for box in filled[:MAX_ANSWERS])
     end = filled[-1].end if filled else 0
     unit = unit_behind(text, end) if len(filled) == 1 else ""

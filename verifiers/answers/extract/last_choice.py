@@ -10,7 +10,7 @@ import re
 
 from grpo_env.lazy_regex import lazy_compile
 
-from ..hedges import CORRECTS
+from ..hedges import CORRECTS, WRONG
 from .last_line import last_line
 from .last_sentence import DOUBTFUL
 from .result import ExtractedAnswer, extracted
@@ -23,13 +23,20 @@ _LETTER = lazy_compile(
     r"|\((?P<bracketed>[A-J])\)|\A(?P<label>[A-J])[.)]\s(?![A-Z]\.)|\b(?:is|be|likely):?\s[*(]{0,3}(?P<said>[A-J])(?=[.:)]\s)"
 )
 # Another letter that is offered: "(B) looks right until ... so pick C"; not "C. A = 3, B = 4", the text of an option
-_OFFERED = lazy_compile(r"\b(?:or|pick|choose|chose|select|option|choice|be)\s\(?(?P<letter>[A-J])\b")
+_OFFERED = lazy_compile(
+    r"\b(?i:or|pick|choose|chose|select|option|choice|be)\s(?i:(?:maybe|perhaps|possibly|also|rather|even|else)\s)?"
+    r"\(?(?P<letter>[A-J])\b"
+)
 _PREFERRED = lazy_compile(r"(?<![\w(])(?P<letter>[A-J])\s(?:is|was|would|could|may|might|seems|looks|fits)\b")
-_CORRECTED = lazy_compile(rf"\b(?:{CORRECTS}|(?:not|isn['\u2019]t) (?:it|right|correct|the answer))\b", re.IGNORECASE)
+_CORRECTED = lazy_compile(
+    rf"\b(?:{CORRECTS}|(?:is|are|was|were)\s(?:\w+\s)?(?:{WRONG})"
+    r"|(?:not|isn['\u2019]t) (?:it|right|correct|the answer))\b",
+    re.IGNORECASE,
+)
 _LABELED = lazy_compile(r"\W{0,4}(?:[Oo]ption\s)?[A-J](?:[.):]|\*\*)")
-_CODE = lazy_compile(r"`[^`\n]*`")
+_CODE = lazy_compile(r"`[^`\n ]* [^`\n]*`")
 _TRUTH_AT_END = lazy_compile(
-    r"\b(?:is|be|to|in|yields|gives):?\s[*\"']{0,3}(?P<truth>true|false|yes|no)\W*\Z", re.IGNORECASE
+    r"\b(?:is|be|to|in|yields|gives):?\s[*`\"']{0,3}(?P<truth>true|false|yes|no)\W*\Z", re.IGNORECASE
 )
 
 

@@ -12,7 +12,7 @@ from grpo_env.lazy_regex import lazy_compile
 
 from ..hedges import DOUBTS, UNSURE
 from .json_field import json_at_end
-from .last_sentence import LONGEST_SENTENCE, TRIES
+from .last_sentence import LONGEST_SENTENCE, TRIES, line_and_sentence, name_at_end
 from .result import MAX_LENGTH, ExtractedAnswer, extracted
 from .sentence import block_at_end
 
@@ -65,3 +65,10 @@ def _only_mark(line: str) -> tuple[str, str] | None:
     """The only bold text or code in a line, and how it is marked."""
     marked = {match.strip(): mark for mark, match in _MARKED.findall(_LABEL.sub("", line))}
     return next(iter(marked.items())) if len(marked) == 1 and set(marked) != {line.strip("*`")} else None
+
+
+def text_at_end(text: str) -> ExtractedAnswer | None:
+    """What a last sentence names, a short last line, or all of a last line that is one sentence."""
+    line, sentence = line_and_sentence(text)
+    is_whole = sentence == line and not line.endswith((":", "```"))
+    return name_at_end(text) or last_line(text) or (extracted([line], "last_line") if is_whole and line else None)

@@ -111,7 +111,7 @@ def number_at_end(text: str) -> ExtractedAnswer | None:
     that a sentence says. Of another conclusion, "So there are 30 rooms left.", the rule ``one number`` finds out
     whether it has only one.
     """
-    line, sentence = _line_and_sentence(text)
+    line, sentence = line_and_sentence(text)
     if (result := calculated(line)) and (sentence == line or not _STEP.match(sentence)):
         return extracted([result], "last_line")
     if said := _said_number(sentence) or _repeated(text, sentence):
@@ -185,7 +185,7 @@ def _said_number(sentence: str) -> str | None:
 
 def numbers_at_end(text: str) -> ExtractedAnswer | None:
     """A last sentence that concludes with a list of numbers: see the rule ``listed``."""
-    _, sentence = _line_and_sentence(text)
+    _, sentence = line_and_sentence(text)
     return extracted([sentence], "last_line") if _CONCLUDES.match(sentence) and listed_numbers(sentence) else None
 
 
@@ -195,7 +195,7 @@ def listed_numbers(sentence: str) -> list[str]:
     return [match["number"] for match in numbers] if numbers and all(are_listed) else []
 
 
-def _line_and_sentence(text: str) -> tuple[str, str]:
+def line_and_sentence(text: str) -> tuple[str, str]:
     """The last line, at most ``LONGEST_SENTENCE`` characters of it, and the last sentence in that."""
     line = text.rstrip()[-LONGEST_SENTENCE:].rpartition("\n")[2].strip().replace("\u2212", "-")
     return line, _SENTENCES.split(line)[-1]
@@ -203,7 +203,7 @@ def _line_and_sentence(text: str) -> tuple[str, str]:
 
 def name_at_end(text: str) -> ExtractedAnswer | None:
     """A last sentence that names something: "The city that was built as a spa is Bath." See the rule ``named``."""
-    _, sentence = _line_and_sentence(text)
+    _, sentence = line_and_sentence(text)
     return extracted([sentence], "last_line") if named(sentence) else None
 
 

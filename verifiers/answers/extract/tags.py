@@ -12,6 +12,7 @@ from collections.abc import Callable
 from grpo_env.lazy_regex import lazy_compile
 
 from ...blocks import Tag
+from .boxed import boxed
 from .result import MAX_ANSWERS, ExtractedAnswer, extracted, is_denied
 
 _TAGS = lazy_compile(r"[`'\"]?\s(?:tags?|blocks?|elements?)\b")
@@ -40,6 +41,8 @@ def from_answer_tags(text: str, tags: list[Tag], read: Callable[[str], Extracted
             contents.append(text[opening.end : tag.start])
             denied = denied or (len(contents) <= MAX_ANSWERS and is_denied(text, opening.start))
             opening = None
+    if opening is not None and not contents and (box := boxed(text[opening.end :])) and box.answers:
+        return box  # the stop string "</answer>" is not part of the text
     if opening is not None or not contents:
         return ExtractedAnswer((), "answer_tag", f"the answer tag is not {'closed' if opening else 'opened'}")
     parts = [read(content) for content in contents]

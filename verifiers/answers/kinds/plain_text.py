@@ -52,6 +52,7 @@ _BOXED = lazy_compile(r"\\(?:boxed|fbox)\s*\{(.*)\}", re.DOTALL)
 _FENCE = lazy_compile(r"```[a-z]{0,12}\s(.*?)\s*```", re.DOTALL)
 _ARTICLE = lazy_compile(r"\A(?:an?|the)\s(?=\S\S)", re.IGNORECASE)
 _CASED = lazy_compile(r"[a-z][A-Z]|\A[A-Z]{2}\Z|[A-Z]{2}[a-z]|\(\)|(?:\A|\s)-[A-Za-z]\b")
+_HEXADECIMAL = lazy_compile(r"0[xX][0-9A-Fa-f]+")
 _LETTER, _DIGIT = lazy_compile(r"[A-Za-z]"), lazy_compile(r"\d")
 _PAIRS_OF_LETTERS = lazy_compile(r"\b(?:([a-z])\1)+\b", re.IGNORECASE)  # genotypes: Aa, AaBb
 _HALF = lazy_compile(r"(?<=\d)\s?([ap])\.?\s?m\b\.?", re.IGNORECASE)  # 4:30 p.m.
@@ -120,6 +121,8 @@ def _key(text: str, ignore_article: bool) -> str:
 
 
 def _is_cased(text: str) -> bool:
+    if _HEXADECIMAL.fullmatch(text):
+        return False
     if " " not in text or " -" in text:
         mixed = any(_LETTER.search(line) and _DIGIT.search(line) for line in text.split("\n"))
         if mixed or _CASED.search(text):

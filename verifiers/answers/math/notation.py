@@ -22,6 +22,7 @@ _SEQUENCES = ("abcdefgh", "klmn", "pqrst", "uvw", "xyz")  # letters whose order 
 _ITS_ARGUMENT = lazy_compile(r"(?<=[A-Za-z\d}'])\([a-z](?:,[a-z])*\)\Z")
 _EIGENVALUE = lazy_compile(r"\\lambda_\{?\d\}?")  # whose numbers mean nothing
 _EXTREMES = lazy_compile(r"(?:max|min|maximum|minimum|largest|smallest|greatest|least)(?: value)?", re.IGNORECASE)
+_VARIABLE = lazy_compile(r"(?<![A-Za-z\\])[A-Za-df-z](?![A-Za-z])")
 _OR = lazy_compile(r"(?<![A-Za-z])or(?![A-Za-z])")
 _ALTERNATIVES = lazy_compile(r"(?<![A-Za-z])or(?![A-Za-z])|\\pm(?![A-Za-z])")
 
@@ -162,9 +163,14 @@ def is_one_of_choices(gold: ParsedAnswer, answer: ParsedAnswer) -> bool:
     return are_choices and not _ALTERNATIVES.search(gold.text)
 
 
+def _has_variable(item: ParsedAnswer) -> bool:
+    return not isinstance(item.content, Number | Formula) or any(_VARIABLE.search(one.text) for one in item.formulas())
+
+
 def brackets_may_be_left_out(gold: ParsedAnswer) -> bool:
     """Whether the gold answer is a tuple or a list in brackets, and not a pair that may be an interval."""
     content = gold.content
     if not isinstance(content, Group) or content.kind not in ("()", "[]"):
         return False
-    return len(content.items) > 1 and real_set(content) is None
+    is_pair_of_constants = len(content.items) == 2 and not any(map(_has_variable, content.items))
+    return len(content.items) > 1 and not is_pair_of_constants and real_set(content) is None

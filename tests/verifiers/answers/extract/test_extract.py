@@ -121,7 +121,7 @@ def test_why_an_answer_is_not_accepted(completion: str, status: str, why: str) -
 )
 def test_a_missing_answer_is_told_where_it_has_to_be(sources, tag, places) -> None:
     verifier = Accuracy(format=Format(answer=tag), sources=sources)
-    score = verifier(Example("x", answer="Paris"), Completion("That would be Paris, of course, since long ago."))
+    score = verifier(Example("x", answer="18"), Completion("That would be Paris, of course, since long ago."))
     assert (score.status, score.explanation) == ("no_answer", f"no answer found: write it {places}")
 
 
