@@ -15,7 +15,7 @@ from grpo_env.taskfile.task import Task
 
 from .advantages import token_advantages
 from .batch import pack_batches
-from .config import TrainConfig, check_effects, with_located_code
+from .config import TrainConfig, with_located_code
 from .extensions.dynamic_sampling import sample_groups
 from .extensions.step_values import step_values
 from .reference import add_reference_logp, sync_if_due
@@ -40,7 +40,7 @@ def train(task: Task | Mixture | str, *, run_dir: str | Path | None = None, **se
             ``**{"optimizer.learning_rate": 1e-4}``; they take precedence over the task's ``train`` section.
 
     Raises:
-        UsageError: wrong settings, or one that has no effect; an unusable model or task, a run folder that exists.
+        UsageError: wrong settings, an unusable model or task, a run folder that exists.
         RunError: the run cannot continue: too many unscored completions, a loss that is not finite, a full disk,
             Ctrl-C. After any error in the loop, the last complete step is saved if possible, and the message, or a
             note of the exception, says how to resume.
@@ -49,7 +49,6 @@ def train(task: Task | Mixture | str, *, run_dir: str | Path | None = None, **se
     defaults = with_located_code(mixture.defaults, Path(mixture.source).parent)
     TrainConfig.from_mapping(defaults, f"{mixture.source}: train")
     config = TrainConfig.from_mapping(with_located_code(settings, Path.cwd()), defaults=defaults)
-    check_effects(settings, config)
     path = Path(run_dir) if run_dir else None
     if path is not None and is_first_process():  # before servers get weights
         check_new(path)

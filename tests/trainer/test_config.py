@@ -15,11 +15,9 @@ from pydantic import ValidationError
 from grpo_env.errors import UsageError
 from grpo_env.field_limits import bounds
 from grpo_env.taskfile.schema import SECTIONS
-from grpo_env.trainer.config import FIELDS, GROUPS, TrainConfig, check_effects
-from grpo_env.trainer.config.effects import NEEDS
+from grpo_env.trainer.config import FIELDS, GROUPS, TrainConfig
 from grpo_env.trainer.config.hints import HINTS
 from grpo_env.trainer.config.presets import PRESETS
-from grpo_env.trainer.config.removed_settings import REMOVED, without_idle
 
 
 @pytest.mark.parametrize(
@@ -127,29 +125,6 @@ def test_a_preset_replaces_that_of_the_defaults(preset: str | None, aggregation:
     config = TrainConfig.from_mapping({"preset": preset}, defaults=defaults)
     assert (config.advantage.scale, config.loss.aggregation) == ("group", aggregation)
     assert config.advantage.std == "population"
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"lora": {"alpha": 16.0}}, "lora.alpha=16.0 has no effect without lora.rank above 0"),
-        ({"advantage.step_credit": "mean"}, "advantage.step_credit=mean has no effect without supervision=process"),
-        (
-            {"loss.clip_high": 0.3, "loss.function": "a:b"},
-            "loss.clip_high=0.3 has no effect without the built-in loss",
-        ),
-    ],
-)
-def test_a_setting_without_effect_is_an_error(settings: dict, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        check_effects(settings, TrainConfig.from_mapping(settings))
-    idle = TrainConfig.from_mapping({}, defaults=settings)  # a task's, of which the user changes what they need
-    check_effects({"steps": 3}, idle)
-    check_effects(TrainConfig().model_dump(), TrainConfig())
-
-
-def test_settings_that_need_others_exist() -> None:
-    assert set(NEEDS) <= set(FIELDS)
 
 
 def test_presets() -> None:
@@ -271,25 +246,6 @@ def test_all_names_from_elsewhere_are_in_the_table_above() -> None:
     leaves = {name.rpartition(".")[2] for name in FIELDS}
     assert set(HINTS) <= {name for name, _ in ALL_NAMES}
     assert not set(HINTS) & (set(FIELDS) | leaves | set(GROUPS))
-
-
-@pytest.mark.parametrize("former", REMOVED)
-def test_a_setting_or_value_of_0_1_0_is_answered_with_what_to_write_now(former: str) -> None:
-    name, _, value = former.partition("=")
-    with pytest.raises(UsageError) as caught:
-        TrainConfig.from_mapping({name: value or 1})
-    message = str(caught.value)
-    assert re.fullmatch(rf"settings: {re.escape(former)} is no (setting|choice) any more; .+", message)
-    assert (name in FIELDS) == bool(value)
-    for mentioned in re.findall(r"\b(?:[a-z_]+\.)+[a-z_]+(?==|\b)", message.partition("; ")[2]):
-        assert mentioned in FIELDS or mentioned in ("docs/algorithm.md", "algorithm.md"), mentioned
-
-
-def test_a_run_of_0_1_0_is_resumed_if_what_left_had_its_default() -> None:
-    written = {"steps": 2, "loss.surrogate": "ppo", "advantage.baseline": "group", "eval.stop_at": None}
-    assert TrainConfig.from_mapping(without_idle(written)).steps == 2
-    with pytest.raises(UsageError, match=r"loss\.surrogate is no setting any more"):
-        TrainConfig.from_mapping(without_idle({**written, "loss.surrogate": "cispo"}))
 
 
 def test_epochs_stand_in_place_of_steps() -> None:

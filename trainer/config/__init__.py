@@ -6,7 +6,6 @@ from .algorithm import ImportanceLevel as ImportanceLevel
 from .algorithm import KLConfig as KLConfig
 from .algorithm import LossConfig as LossConfig
 from .algorithm import OptimizerConfig as OptimizerConfig
-from .effects import check_effects as check_effects
 from .reward_model import RewardModelConfig as RewardModelConfig
 from .sampling import SamplingConfig as SamplingConfig
 from .sampling import engine_here as engine_here

@@ -14,7 +14,6 @@ from grpo_env.errors import nearest
 from grpo_env.field_limits import bounds
 
 from .hints import HINTS
-from .removed_settings import REMOVED
 
 
 def unknown(name: str, value: Any, fields: Mapping[str, FieldInfo], groups: Sequence[str]) -> str:
@@ -22,8 +21,6 @@ def unknown(name: str, value: Any, fields: Mapping[str, FieldInfo], groups: Sequ
     if name in groups:
         members = [field for field in fields if field.startswith(f"{name}.")]
         return f"{name} is {value!r}; it must be a group of settings: {', '.join(members)}"
-    if name in REMOVED:
-        return f"{name} is no setting any more; {REMOVED[name]}"
     *path, leaf = unicodedata.normalize("NFKC", name).split(".")  # which has one μ for two, and one ε
     if leaf in HINTS:
         return f"unknown setting {name!r}; in grpo_env {HINTS[leaf]}"
@@ -41,8 +38,6 @@ def explained(error: ValidationError, fields: Mapping[str, FieldInfo]) -> str:
     if problem["type"] == "value_error":  # a check across settings, which names them itself
         return problem["msg"].removeprefix("Value error, ")
     name = ".".join(map(str, problem["loc"]))
-    if (former := f"{name}={problem['input']}") in REMOVED:
-        return f"{former} is no choice any more; {REMOVED[former]}"
     return f"{name} is {problem['input']!r}; {_allowed(fields[name], problem['input'])}"
 
 

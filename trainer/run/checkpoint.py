@@ -14,8 +14,7 @@ from torch import Tensor
 from grpo_env.errors import RunError, UsageError, memory_ran_out
 from grpo_env.taskfile.mixture import Mixture, load_mixture
 
-from ..config import TrainConfig, flatten
-from ..config.removed_settings import without_idle
+from ..config import TrainConfig
 from ..engine.policy import Policy
 from ..engine.sharding import full_model_state, full_state, is_sharded, shard_state
 from .folder import MODEL, TASK, RunFiles, atomic_write, fsync, new_folder, read_config, write_errors
@@ -39,7 +38,7 @@ class RunFolder(RunFiles):
     @classmethod
     def reopen(cls, path: Path, writes: bool = True) -> tuple[RunFolder, Mixture, TrainConfig]:
         """An existing run with its tasks and config. Raises ``UsageError`` if there is none."""
-        config = TrainConfig.from_mapping(without_idle(flatten(read_config(path))), str(path / "config.yaml"))
+        config = TrainConfig.from_mapping(read_config(path), str(path / "config.yaml"))
         return cls(path, writes), load_mixture(path / TASK), config
 
     def more_steps(self, steps: int, wanted: int | str) -> int:
