@@ -46,7 +46,7 @@ class ScoredGroups:
         step_tokens: (B, S) int64, index of the token that ends the step.
         step_mask: (B, S) bool, True where there is a step.
         step_baselines: (B, S) estimated values before the steps, of which ``step_rewards`` are then those after them;
-            ``None`` unless ``step_values.use`` is ``advantages`` and they are estimated.
+            ``None`` without ``step_values.rollouts``.
     """
 
     group_size: int
@@ -71,7 +71,7 @@ def scored_groups(
     values: Sequence[Sequence[ValuedStep]] | None = None,
 ) -> ScoredGroups:
     """The tensors of scored rollouts; arguments as in ``token_advantages``."""
-    by_difference = values is not None and config.step_values.use == "advantages"
+    estimated = values is not None
     if values is None:
         # To find the tokens of steps takes time.
         with_steps = config.supervision != "outcome" or config.advantage.function is not None
@@ -91,7 +91,7 @@ def scored_groups(
         step_rewards=step_rewards,
         step_tokens=ends,
         step_mask=step_mask,
-        step_baselines=step_baselines if by_difference else None,
+        step_baselines=step_baselines if estimated else None,
     )
 
 

@@ -111,8 +111,7 @@ UNLABELLED = {
     "outcome, longer": Mode(
         {"supervision": "outcome", "steps": LONGER * 30}, {"dataset.limit": {"train": LONGER * 240, "eval": 100}}
     ),
-    "rollout values, VinePPO": Mode(VALUES, NO_RULE),
-    "rollout values, normalised": Mode({**VALUES, "step_values.use": "rewards"}, NO_RULE),
+    "rollout values": Mode(VALUES, NO_RULE),
     "PRM, frozen": Mode(WATCHED, NO_RULE, PRM),
     "PRM, retrained": Mode(RETRAINED, NO_RULE, PRM),
     "PRM alone, frozen": Mode(WATCHED, ALONE, PRM),

@@ -55,7 +55,6 @@ from grpo_env.trainer.config.presets import PRESETS
         ({"loss.clip_low": 1.5}, "loss.clip_low is 1.5; it must be a number of at least 0 and at most 1"),
         ({"reward_model.replay": 2}, "reward_model.replay is 2; it must be a number of at least 0 and below 1"),
         ({"reward_model.replay": -1}, "reward_model.replay is -1; it must be a number of at least 0 and below 1"),
-        ({"step_values.use": "rewards"}, "step_values.use=rewards needs step_values.rollouts, which is 0"),
         ({"group_size": 1}, "group_size is 1; it must be a whole number of at least 2"),
         ({"preset": "drgrpo"}, "preset is 'drgrpo'; did you mean 'dr_grpo'?"),
         ({"preset": ["grpo"]}, "preset is ['grpo']; did you mean 'grpo'?"),

@@ -188,12 +188,10 @@ def test_uniform_groups_unscored_rows_and_prefixes_that_others_share_cost_nothin
     assert [step.after for step in same.rows[0]] == [0.5] * ends + [0.0]
 
 
-@pytest.mark.parametrize("use", ["advantages", "rewards"])
-def test_a_run_without_step_scores(chain: Chain, use: str, tmp_path: Path) -> None:
+def test_a_run_without_step_scores(chain: Chain, tmp_path: Path) -> None:
     settings = {
         "model": chain.policy.name,
         "step_values.rollouts": 2,
-        "step_values.use": use,
         "supervision": "both",
         "prompts_per_step": 6,
         "group_size": 4,
