@@ -15,7 +15,6 @@ from grpo_env.trainer.advantages import advantage_function
 from grpo_env.trainer.config import TrainConfig, with_located_code
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.sampling.sampler import Rollout
-from grpo_env.trainer.extensions.try_functions import try_functions
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.losses import LossInputs, loss_function
 from grpo_env.trainer.optimizer import make_optimizer
@@ -133,11 +132,31 @@ def groups_of(rewards: list[float], size: int, scored: torch.Tensor | None = Non
     )  # fmt: skip
 
 
-LOSSES = {
+def inputs_of_two(with_reference: bool = False) -> LossInputs:
+    """Two completions, of 3 and 2 tokens, with advantages 1 and -1."""
+    mask = torch.tensor([[True, True, True], [True, True, False]])
+    old = torch.tensor([[-0.5, -1.0, -2.0], [-0.1, -3.0, 0.0]])
+    advantages = torch.tensor([[1.0, 1.0, 1.0], [-1.0, -1.0, 0.0]])
+    logp = (old + 0.01 * mask).requires_grad_()
+    return LossInputs(logp, old, old, old if with_reference else None, advantages, mask, mask.float())
+
+
+FUNCTIONS = {
     "x = 1": r"AttributeError: .*has no attribute 'f'.*expected FILE\.py:function",
     "f = 1": "TypeError: f is not a function",
     "def f(inputs: return 1": "SyntaxError",
     "import absent_module": "No module named 'absent_module'",
+}
+
+
+@pytest.mark.parametrize(("source", "message"), FUNCTIONS.items())
+def test_a_function_that_cannot_be_loaded(tmp_path: Path, make_task, source: str, message: str) -> None:
+    (tmp_path / "own.py").write_text(source)
+    with pytest.raises(UsageError, match=rf"^loss\.function=.*own\.py:f.*{message}"):
+        train(make_task({}, **FEW, **{"loss.function": str(tmp_path / "own.py:f")}), run_dir=tmp_path / "run")
+
+
+LOSSES = {
     "def f(inputs): return inputs.log_p": r"failed: AttributeError: .*'log_p'",
     "def f(inputs): return 0.5": r"returned float; return one loss per token, a .* of shape \(2, 3\)",
     "def f(inputs): return inputs.logp.sum(1)": r"returned torch.float32 of shape \(2,\); return one loss per token",
@@ -150,13 +169,14 @@ LOSSES = {
 
 @pytest.mark.parametrize(("source", "message"), LOSSES.items())
 def test_what_is_wrong_with_a_loss(tmp_path: Path, source: str, message: str) -> None:
-    with pytest.raises(UsageError, match=rf"^loss\.function=.*own\.py:f.*{message}"):
-        try_functions(config_of("loss.function", source, tmp_path))
+    config = config_of("loss.function", source, tmp_path)
+    with pytest.raises(RunError, match=rf"^loss\.function=.*own\.py:f.*{message}"):
+        loss_function(config.loss)(inputs_of_two())
 
 
 ADVANTAGES = {
     "def f(groups): return None": "returned NoneType; return one advantage per completion or per token",
-    "def f(groups): return groups.rewards[:2]": r"shape \(2,\); return .* of shape \(4,\) or \(4, 4\)",
+    "def f(groups): return groups.rewards[:2]": r"shape \(2,\); return .* of shape \(4,\) or \(4, 2\)",
     "def f(groups): return groups.rewards.sub(0.6).log()": "not finite for 2 of 3 advantages of scored",
     "def f(groups): return groups.reward": "failed: AttributeError",
 }
@@ -164,34 +184,27 @@ ADVANTAGES = {
 
 @pytest.mark.parametrize(("source", "message"), ADVANTAGES.items())
 def test_what_is_wrong_with_advantages(tmp_path: Path, source: str, message: str) -> None:
-    with pytest.raises(UsageError, match=rf"^advantage\.function=.*own\.py:f.*{message}"):
-        try_functions(config_of("advantage.function", source, tmp_path))
+    config, scored = config_of("advantage.function", source, tmp_path), torch.tensor([True, False, True, True])
+    with pytest.raises(RunError, match=rf"^advantage\.function=.*own\.py:f.*{message}"):
+        advantage_function(config)(groups_of([1.0, 0.0, 0.5, 0.5], 2, scored))
 
 
 def test_a_loss_may_use_the_reference_where_there_is_one(tmp_path: Path) -> None:
     source = "def f(inputs): return inputs.logp - inputs.ref_logp"
-    try_functions(config_of("loss.function", source, tmp_path, **{"kl.coef": 0.1}))
+    config = config_of("loss.function", source, tmp_path)
+    assert loss_function(config.loss)(inputs_of_two(with_reference=True)).shape == (2, 3)
 
 
 def test_padding_may_hold_anything_and_advantages_may_be_per_token(tmp_path: Path) -> None:
     source = "def f(inputs): return inputs.logp.where(inputs.mask, float('nan'))"
-    config = config_of("loss.function", source, tmp_path)
-    try_functions(config)
+    assert loss_function(config_of("loss.function", source, tmp_path).loss)(inputs_of_two()).shape == (2, 3)
     rows = "def f(groups): return groups.rewards[:, None].expand(-1, int(groups.lengths.max()))"
-    try_functions(config_of("advantage.function", rows, tmp_path))
-
-
-def test_advantages_are_tried_with_the_parts_of_the_task(tmp_path: Path) -> None:
-    source = "def f(groups): return groups.parts['style']"
-    config = config_of("advantage.function", source, tmp_path)
-    try_functions(config, ["accuracy", "style"])
-    with pytest.raises(UsageError, match=r"^advantage\.function=.*failed: KeyError"):
-        try_functions(config, ["accuracy"])
+    config = config_of("advantage.function", rows, tmp_path)
+    assert advantage_function(config)(groups_of([1.0, 0.0], 2)).tolist() == [[1.0, 1.0], [0.0, 0.0]]
 
 
 def test_a_loss_that_fails_in_a_step_names_the_setting(tmp_path: Path) -> None:
     config = config_of("loss.function", "def f(inputs): return (inputs.logp + 10).log()", tmp_path)
-    try_functions(config)
     low = torch.full((1, 2), -11.0, requires_grad=True)
     inputs = LossInputs(low, low, low, None, low, torch.ones(1, 2, dtype=torch.bool), low)
     with pytest.raises(RunError, match=r"^loss\.function=.*not finite for 2 of 2 tokens"):
@@ -207,7 +220,7 @@ def test_a_file_is_run_once_per_run(tmp_path: Path) -> None:
 def test_safe_mode_refuses_functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRPO_ENV_SAFE", "1")
     with pytest.raises(UsageError, match=r"^loss\.function=.*GRPO_ENV_SAFE=1 refuses"):
-        try_functions(config_of("loss.function", "print(1 / 0)", tmp_path))
+        _ = config_of("loss.function", "print(1 / 0)", tmp_path).loss.own_function
 
 
 def test_paths_of_a_task_file_start_from_its_folder(page_folder: Path) -> None:

@@ -14,15 +14,9 @@ from grpo_env.taskfile.task import Task
 from ..config import TrainConfig
 from ..engine.policy import Policy
 from ..episodes.conversation import check_conversation
-from ..extensions.try_functions import try_functions
 from .trackers import check_tracker
 
 MARK = "marked"  # in a text that a chat template writes
-
-
-def weighted_parts(task: Task) -> list[str]:
-    """The names of the parts of a task's reward that have a weight at the first step."""
-    return [part.name for part in getattr(task.verifier.at(0), "parts", ()) if part.weight]
 
 
 def check_config(mixture: Mixture, config: TrainConfig) -> None:
@@ -32,7 +26,7 @@ def check_config(mixture: Mixture, config: TrainConfig) -> None:
         check_composition(task, config.supervision, estimated=bool(config.step_values.rollouts))
     if len(mixture.tasks) > 1 and config.reward_model.is_used:
         raise UsageError("reward_model: one part of the reward is compared with a rule; train on one task")
-    try_functions(config, [name for task in mixture.tasks for name in weighted_parts(task)])
+    _ = config.loss.own_function, config.advantage.own_function  # loaded now, so that a wrong name is seen at once
 
 
 def check_task(policy: Policy, task: Task, config: TrainConfig) -> None:
