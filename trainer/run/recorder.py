@@ -29,7 +29,6 @@ from .learned_reward import training_figures
 from .run import Run
 from .samples import SampleFiles
 from .trackers import finish_tracker, start_tracker, track, track_completions
-from .weight_check import check_weights
 
 
 class Recorder:
@@ -132,9 +131,8 @@ class Recorder:
             self.save(step)
 
     def save(self, step: int) -> None:
-        """Checkpoint the state after ``step`` updates. Raises ``DivergedError`` if its weights are destroyed."""
+        """Checkpoint the state after ``step`` updates."""
         run = self.run
-        check_weights(run.policy)
         self.folder.save(run.policy, run.optimizer, run.updated_reference, step)
 
     def save_if_best(self, step: int) -> None:
@@ -142,7 +140,6 @@ class Recorder:
         trained = [row for row in self.evaluations if row["step"]]
         if not self.run.config.checkpoint.best or not trained or best(trained) is not trained[-1]:
             return
-        check_weights(self.run.policy)
         name = f"{BEST}-{step:06d}"
         if self.folder.writes:
             shutil.rmtree(self.folder.path / name, ignore_errors=True)  # of a run that was resumed before this step

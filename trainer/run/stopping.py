@@ -39,10 +39,7 @@ def check_unscored(run: Run, rollouts: Sequence[ScoredRollout], step: int) -> No
 
 
 def finish(run: Run, recorder: Recorder, updates: int) -> Result:
-    """Save the model and the last checkpoint, after ``updates``, and print where they are.
-
-    Raises ``DivergedError``, and saves nothing, if the weights are destroyed.
-    """
+    """Save the model and the last checkpoint, after ``updates``, and print where they are."""
     console, path = run.console, recorder.folder.path
     recorder.save(updates)
     recorder.folder.save_model(run.policy)

@@ -24,7 +24,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from grpo_env import Score, Verifier, load_task
 from grpo_env.core import Example, Group, Message
-from grpo_env.errors import DivergedError, InterruptedRunError, RunError, UsageError
+from grpo_env.errors import InterruptedRunError, RunError, UsageError
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 from grpo_env.trainer.advantages import token_advantages
@@ -38,7 +38,6 @@ from grpo_env.trainer.run.console import RunConsole
 from grpo_env.trainer.run.folder import uninterrupted
 from grpo_env.trainer.run.run import Run
 from grpo_env.trainer.run.task_checks import end_warning
-from grpo_env.trainer.run.weight_check import check_weights
 from grpo_env.trainer.update import update
 from grpo_env.workers.scoring_process import score_in_process
 
@@ -481,31 +480,6 @@ def test_a_diverging_run_stops_without_checkpoints_of_its_weights(make_task, tmp
         train(task, run_dir=tmp_path / "run")
     assert "\n" not in str(caught.value)
     assert RunFolder(tmp_path / "run").checkpoints() == []
-
-
-def test_destroyed_weights_are_not_saved(make_task, tmp_path: Path) -> None:
-    """The loss before the update was finite, and so are the weights: they are 1e30."""
-    task = make_task(optimizer={"learning_rate": 1e30, "warmup_steps": 0}, steps=1)
-    with pytest.raises(RunError, match=r"not saved.*learning_rate|not finite.*learning_rate") as caught:
-        train(task, run_dir=tmp_path / "run")
-    assert "\n" not in str(caught.value)
-    assert not (tmp_path / "run" / "model").exists()
-    assert RunFolder(tmp_path / "run").checkpoints() == []
-
-
-@pytest.mark.parametrize("value", [math.nan, math.inf, 1e30])
-def test_the_weight_check_sees_a_single_weight(policy: Policy, value: float) -> None:
-    check_weights(policy)
-    with torch.no_grad():
-        next(iter(policy.trained.values()))[3, 4] = value
-    with pytest.raises(DivergedError, match="not saved"):
-        check_weights(policy)
-
-
-def test_the_check_of_whole_weights_waits_for_no_process(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Or Ctrl-C, which meets two of them at different points, would leave the run unsaved now and then."""
-    monkeypatch.setattr("grpo_env.trainer.run.weight_check.gather_object", lambda parts: pytest.fail("waits"))
-    check_weights(policy)
 
 
 def test_too_much_unscored_stops_the_run(make_task, tmp_path: Path) -> None:
