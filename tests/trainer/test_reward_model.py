@@ -13,13 +13,14 @@ from typing import Any
 import pytest
 import torch
 from rich.console import Console
+from safetensors.torch import load_file
 
 from grpo_env.core import Completion, Example, Message, Score, StepScore
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import Task, load_task, make_verifier
 from grpo_env.trainer.commands.reward_model import FIGURES, Request, figure_lines, train_reward_model
 from grpo_env.trainer.engine.bundled import BUNDLED
-from grpo_env.trainer.reward_models.figures import Figures, Guess, calibration_bins, held_out_figures, pair_accuracy
+from grpo_env.trainer.reward_models.figures import Figures, held_out_figures, pair_accuracy
 from grpo_env.trainer.reward_models.fit import NO_LABEL, FitSettings, loss, padded
 from grpo_env.trainer.reward_models.labels import Judged, Labelled, label, of_steps, split_by_prompt
 
@@ -106,16 +107,18 @@ def test_an_outcome_model_learns_which_texts_are_wrong(task, file, tmp_path):
 def test_training_goes_on_from_a_reward_model(task, file, trained, tmp_path):
     """Its head is kept: at a learning rate of 0, its values are those of before."""
     request, settings = Request(process=True, model=str(trained[0])), replace(SETTINGS, epochs=1, learning_rate=0.0)
-    same = train(task, file, tmp_path / "same", request, settings=settings)
-    assert [b.value for b in same.bins] == pytest.approx([b.value for b in trained[1].bins])
+    train(task, file, tmp_path / "same", request, settings=settings)
+    before, after = (load_file(folder / "model.safetensors") for folder in (trained[0], tmp_path / "same"))
+    assert all(after[name].equal(weight) for name, weight in before.items())
 
 
 def test_the_seed_determines_the_model(task, file, tmp_path):
-    def values(name: str) -> list[float]:
-        settings = FitSettings(epochs=1, learning_rate=1e-2, batch_size=32, seed=1)
-        return [b.value for b in train(task, file, tmp_path / name, Request(), settings=settings).bins]
+    def weights(name: str) -> dict[str, torch.Tensor]:
+        train(task, file, tmp_path / name, Request(), settings=FitSettings(1, 1e-2, seed=1))
+        return load_file(tmp_path / name / "model.safetensors")
 
-    assert values("first") == values("again")
+    first, again = weights("first"), weights("again")
+    assert all(first[name].equal(weight) for name, weight in again.items())
 
 
 def test_the_loss_is_a_binary_cross_entropy_over_known_labels():
@@ -141,13 +144,6 @@ def test_rows_are_padded_on_the_right():
     assert (whole["labels"].tolist(), whole["token_type_ids"].tolist()) == ([1.0], [[1]])
 
 
-def test_calibration_by_hand():
-    guesses = [Guess("a", 0.0, 0.05), Guess("a", 1.0, 0.15), Guess("b", 1.0, 0.17), Guess("b", 0.5, 1.0)]
-    bins = calibration_bins(guesses)
-    assert [(b.low, b.high, b.labels) for b in bins] == [(0.0, 0.1, 1), (0.1, 0.2, 2), (0.9, 1.0, 1)]
-    assert [(b.value, b.label) for b in bins] == [(0.05, 0.0), (pytest.approx(0.16), 1.0), (1.0, 0.5)]
-
-
 def labelled(prompt: str, labels: tuple[float | None, ...], correct: bool | None, text: str = "") -> Labelled:
     return Labelled(Judged(Example(text, prompt), Completion(text), correct=correct), None, labels)
 
@@ -162,8 +158,6 @@ def test_figures_by_hand():
     figures = held_out_figures([*data, labelled("q", (1.0,), True)], [*scores, Score(None, "error")], mostly_good=True)
     assert figures.accuracy[::2] == (pytest.approx((2 / 3 + 1) / 2), 2)
     assert figures.majority == pytest.approx((2 / 3 + 0) / 2)
-    # Four bins of one label each: 0.9 and 1, 0.7 and 1, 0.6 and 0.2, 0.4 and 0.
-    assert figures.calibration_error == pytest.approx((0.1 + 0.3 + 0.4 + 0.4) / 4)
     assert (figures.pairs.value, figures.pairs.compared, figures.unscored) == (0.0, 1, 1)  # 0.1 < 0.6
 
 

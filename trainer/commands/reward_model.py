@@ -190,8 +190,6 @@ def _new_folder(out: Path) -> Iterator[Path]:
     try:
         draft.mkdir(parents=True)
         yield draft
-        if out.exists():
-            raise UsageError(f"{out}: was created by another process in the meantime; give another name")
         draft.rename(out)
     except OSError as error:
         raise RunError(f"{out}: cannot be written ({error.strerror or error})") from error
@@ -209,11 +207,6 @@ def figure_lines(figures: Figures) -> Iterator[str]:
     else:
         of = f"{counted(pairs.compared, 'pair')} of a correct and a wrong completion"
         yield f"pairs        {_mean(pairs)} of {of} in order"
-    yield f"calibration  expected error {figures.calibration_error:.3f}"
-    yield "    value      labels  mean value  mean label  95% interval"
-    for low, high, count, value, label_, interval in figures.bins:
-        ends = f"{interval[0]:.3f} to {interval[1]:.3f}"
-        yield f"  {low:.1f} to {high:.1f} {count:>8,} {value:>11.3f} {label_:>11.3f}  {ends}"
     if figures.unscored:
         yield f"unscored     {counted(figures.unscored, 'held-out completion')}"
 
@@ -228,9 +221,8 @@ def _mean(mean: Mean) -> str:
 
 def _plain(figures: Figures) -> dict[str, Any]:
     """For JSON, with names."""
-    bins = [each._asdict() for each in figures.bins]
     pairs = None if figures.pairs is None else figures.pairs._asdict()
-    return {**asdict(figures), "accuracy": figures.accuracy._asdict(), "pairs": pairs, "bins": bins}
+    return {**asdict(figures), "accuracy": figures.accuracy._asdict(), "pairs": pairs}
 
 
 def _counts(left_out: Counter[str]) -> str:

@@ -1,4 +1,4 @@
-"""How well a reward model predicts held-out labels: accuracy, calibration, and the order of a prompt's completions."""
+"""How well a reward model predicts held-out labels: accuracy, and the order of a prompt's completions."""
 
 from __future__ import annotations
 
@@ -9,20 +9,10 @@ from itertools import product
 from statistics import fmean
 from typing import NamedTuple
 
-from grpo_env.confidence_intervals import FEWEST, Interval, bootstrap, wilson
+from grpo_env.confidence_intervals import FEWEST, Interval, bootstrap
 from grpo_env.core import Score
 
 from .labels import Labelled
-
-BINS = 10
-
-
-class Guess(NamedTuple):
-    """A label of a prompt's completion, and the model's value for it."""
-
-    prompt: str
-    label: float
-    value: float
 
 
 class Mean(NamedTuple):
@@ -37,17 +27,6 @@ class Mean(NamedTuple):
     compared: int
 
 
-class Bin(NamedTuple):
-    """Labels with values in ``[low, high)``, or ``[low, 1]``: how many, both means, and Wilson's 95 % interval."""
-
-    low: float
-    high: float
-    labels: int
-    value: float
-    label: float
-    interval: Interval
-
-
 @dataclass(frozen=True)
 class Figures:
     """Held-out figures.
@@ -55,9 +34,6 @@ class Figures:
     Attributes:
         accuracy: the fraction of labels on the same side of 0.5 as the model's value, by prompt.
         majority: the same for the more frequent side of the training labels, whatever the completion.
-        calibration_error: the expected calibration error (Guo et al. 2017, arXiv:1706.04599, equation 3) in ``BINS``
-            bins of equal width, of probabilities of label 1.
-        bins: those that are not empty.
         pairs: of each prompt's pairs of a correct and a wrong completion, the fraction with the higher value for the
             correct one (half for equal values); ``None`` if there is no such pair.
         unscored: completions for which the model has no value.
@@ -65,8 +41,6 @@ class Figures:
 
     accuracy: Mean
     majority: float
-    calibration_error: float
-    bins: Sequence[Bin]
     pairs: Mean | None
     unscored: int = 0
 
@@ -76,37 +50,22 @@ def held_out_figures(rows: Sequence[Labelled], scores: Sequence[Score], mostly_g
 
     ``mostly_good`` says which side of 0.5 most training labels are on.
     """
-    guesses, by_prompt, unscored = [], defaultdict[str, tuple[list[float], list[float]]](lambda: ([], [])), 0
+    labels: list[tuple[str, float, float]] = []  # prompt, label and the model's value
+    by_prompt, unscored = defaultdict[str, tuple[list[float], list[float]]](lambda: ([], [])), 0
     for row, score in zip(rows, scores, strict=True):
         if score.value is None:
             unscored += 1
             continue
         values = [step.value for step in score.steps] or [score.value]
-        guesses += [Guess(row.prompt, y, p) for y, p in zip(row.labels, values, strict=True) if y is not None]
+        labels += [(row.prompt, y, p) for y, p in zip(row.labels, values, strict=True) if y is not None]
         if row.judged.correct is not None:
             by_prompt[row.prompt][row.judged.correct].append(score.value)
-    bins = calibration_bins(guesses)
     return Figures(
-        accuracy=_by_prompt([(g.prompt, float((g.value >= 0.5) == (g.label >= 0.5))) for g in guesses]),
-        majority=_by_prompt([(g.prompt, float((g.label >= 0.5) == mostly_good)) for g in guesses]).value,
-        calibration_error=sum(b.labels * abs(b.value - b.label) for b in bins) / len(guesses),
-        bins=bins,
+        accuracy=_by_prompt([(prompt, float((value >= 0.5) == (label >= 0.5))) for prompt, label, value in labels]),
+        majority=_by_prompt([(prompt, float((label >= 0.5) == mostly_good)) for prompt, label, _ in labels]).value,
         pairs=pair_accuracy(by_prompt),
         unscored=unscored,
     )
-
-
-def calibration_bins(guesses: Sequence[Guess]) -> list[Bin]:
-    """The bins that are not empty, in order."""
-    members = defaultdict[int, list[Guess]](list)
-    for guess in guesses:
-        members[min(int(guess.value * BINS), BINS - 1)].append(guess)
-    bins = []
-    for number, inside in sorted(members.items()):
-        labels, values = [guess.label for guess in inside], [guess.value for guess in inside]
-        interval = wilson(sum(labels), len(labels))
-        bins.append(Bin(number / BINS, (number + 1) / BINS, len(inside), fmean(values), fmean(labels), interval))
-    return bins
 
 
 def pair_accuracy(by_prompt: dict[str, tuple[list[float], list[float]]]) -> Mean | None:
