@@ -150,29 +150,6 @@ def test_log_probabilities_that_are_not_finite(policy: Policy, engine: VllmServe
         sample(replace(policy, rollout_engine=engine), SamplingRequest(PROMPTS, 1, max_new_tokens=8, temperature=1.0))
 
 
-@pytest.mark.parametrize(
-    ("tokens", "logps", "copies", "problem"),
-    [
-        ([[5], [6]], [[-1.0], [-2]], 2, None),
-        ([[5, 6]] * 4, [[-0.1, 1e-5]] * 4, 4, None),  # a policy that is sure
-        ([[5]], [[-1.0]], 2, "1 completions, not 2"),
-        ([[5]], [[-1.0, -1.0]], 1, "1 tokens with 2 log-probabilities"),
-        ([[280]], [[-1.0]], 1, "the token 280, and the vocabulary has 280"),
-        ([[-1]], [[-1.0]], 1, "the token -1, and"),
-        ([[True]], [[-1.0]], 1, "the token True, and"),
-        ([["5"]], [[-1.0]], 1, "the token '5', and"),
-        ([[5]], [[5.0]], 1, "5.0 is no log-probability"),
-        ([[5]], [[1e308]], 1, "is no log-probability"),
-        ([[5]], [["-1"]], 1, "'-1' is no log-probability"),
-        ([[5]], [[None]], 1, "None is no log-probability"),
-        ([[5] * 20] * 4, [[-1.0] * 20] * 4, 4, "all 4 completions are the same"),  # by chance: e^-60
-    ],
-)
-def test_answers_of_a_server_are_checked(tokens: list, logps: list, copies: int, problem: str | None) -> None:
-    found = vllm_server._problem(tokens, logps, copies, 280)
-    assert found is None if problem is None else problem in str(found)
-
-
 @pytest.mark.parametrize("wrong", [{}, {"choices": None}, {"choices": [{"index": 0, "token_ids": [5]}]}, [], None])
 def test_an_answer_without_its_keys_is_one_line(
     wrong: object, policy: Policy, engine: VllmServers, servers: list[FakeVllm]
