@@ -16,7 +16,7 @@ from grpo_env.taskfile.task import Task
 
 from ..config import TrainConfig, flatten
 from ..engine.bundled import TASKS
-from ..engine.description import model_line, precision_warning
+from ..engine.description import model_line
 from ..engine.policy import Policy, load_policy
 from ..engine.sampling.engines import make_engine
 from .served_model import SETTINGS as SERVED_SETTINGS
@@ -80,7 +80,5 @@ def sampling_policy(config: TrainConfig, console: Console) -> Iterator[Policy]:
 
 
 def print_policy(policy: Policy, console: Console) -> None:
-    """Print the model's size, precision and device, and a warning if that precision is slow there."""
+    """Print the model's size, precision and device."""
     console.print(f"model      {model_line(policy)}", markup=False, soft_wrap=True)
-    if (warning := precision_warning(policy)) is not None:
-        console.print(warning, markup=False, style="yellow", soft_wrap=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .bundled import TASKS
-from .policy import Policy, count_weights, emulates_bf16
+from .policy import Policy, count_weights
 from .sharding import is_sharded
 
 
@@ -19,10 +19,3 @@ def model_line(policy: Policy) -> str:
     if processes > 1:
         line += f", {processes} processes"
     return f"{line} with sharded weights" if is_sharded(policy) else line
-
-
-def precision_warning(policy: Policy) -> str | None:
-    """A line about a precision that is slow on the policy's device, if it is."""
-    if policy.autocast is None or not emulates_bf16(policy.device):
-        return None
-    return "precision  this CPU emulates bfloat16, which takes several times as long as engine.precision=fp32"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -255,13 +254,6 @@ def _without_dropout(
             layer.training = was_training
 
     return checkpoint(evaluate, *inputs, **options)
-
-
-def emulates_bf16(device: torch.device) -> bool:
-    """Whether a device is an x86 CPU without instructions for bfloat16."""
-    if device.type != "cpu" or platform.machine() not in ("x86_64", "AMD64"):
-        return False
-    return not (torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
 
 
 def is_adapter(name: str | Path) -> bool:

@@ -67,17 +67,6 @@ def uniform_groups(rows: Sequence[Row]) -> Alert | None:
     return seen, "The task is too hard: try easier examples, a larger group_size, or a reward with partial credit"
 
 
-def no_step_scores(rows: Sequence[Row]) -> Alert | None:
-    """Process supervision, of which only the outcome is left."""
-    if _mean(rows, "scored_steps") != 0:
-        return None
-    return (
-        f"no completion of the last {WINDOW} steps has step scores, so that supervision=process rewards outcomes only",
-        "Look at completions that score steps (grpo_env score), ask for such steps in the prompt, or use "
-        "supervision=outcome",
-    )
-
-
 def phantom_gradient(rows: Sequence[Row]) -> Alert | None:
     """Half of the gradient comes from groups in which nothing is right, and accuracy has not risen."""
     share, accuracy, start = _mean(rows, "phantom_gradient"), _mean(rows, "accuracy"), _mean(rows[:WINDOW], "accuracy")
@@ -144,17 +133,6 @@ def kl_explosion(rows: Sequence[Row]) -> Alert | None:
     )
 
 
-def unscored(rows: Sequence[Row]) -> Alert | None:
-    """One completion in fifty cannot be scored."""
-    fraction = _mean(rows, "unscored")
-    if fraction is None or fraction < 0.02:
-        return None
-    return (
-        f"{fraction:.1%} of the completions of the last {WINDOW} steps could not be scored",
-        "Read the reasons (grpo_env view RUN); the run stops at a step with more than max_unscored_fraction",
-    )
-
-
 def reward_hacking(rows: Sequence[Row]) -> Alert | None:
     """Since the first steps the values of the reward's model rose by 0.1, and those of its rule fell by as much."""
     learned, rule = _mean(rows, "reward_model/learned"), _mean(rows, "reward_model/rule")
@@ -189,8 +167,8 @@ def rollout_logprob_gap(rows: Sequence[Row]) -> Alert | None:
 ALERTS: dict[str, Callable[[Sequence[Row]], Alert | None]] = {
     check.__name__: check
     for check in (
-        *(reward_collapse, uniform_groups, no_step_scores, phantom_gradient, entropy_collapse, length_explosion),
-        *(truncated, kl_explosion, unscored, reward_hacking, rollout_logprob_gap),
+        *(reward_collapse, uniform_groups, phantom_gradient, entropy_collapse, length_explosion),
+        *(truncated, kl_explosion, reward_hacking, rollout_logprob_gap),
     )
 }
 

@@ -69,16 +69,6 @@ def summarize(rollouts: Sequence[ScoredRollout]) -> dict[str, float]:
     }
 
 
-def scored_steps(rollouts: Sequence[ScoredRollout]) -> float:
-    """Mean number of step scores of a completion, without that of the whole text (in an episode, of its last turn)."""
-    counts = []
-    for row in rollouts:
-        seen = row.rollout.completion()
-        start = seen.turns[-1].start if seen.turns else 0
-        counts.append(sum(step.start > start or step.end < len(seen.text) for step in row.score.steps))
-    return fmean(counts)
-
-
 def known(values: Iterable[float | None]) -> list[float]:
     """The values that are not ``None``."""
     return [value for value in values if value is not None]

@@ -23,7 +23,7 @@ from ..shared_types import ScoredRollout
 from ..update import UpdateStats
 from .alerts import warnings
 from .checkpoint import RunFolder
-from .evaluation import scored_steps, summarize
+from .evaluation import summarize
 from .folder import BEST, VERSIONS
 from .learned_reward import training_figures
 from .run import Run
@@ -111,8 +111,6 @@ class Recorder:
             "tokens_per_second": tokens / (further["sample_seconds"] + further["update_seconds"]),
             **further,
         }
-        if config.supervision != "outcome" and not config.step_values.rollouts:
-            row["scored_steps"] = scored_steps(sampled)
         if self.run.learned is not None:
             row |= agreement(sampled, self.run.learned, config.group_size) | training_figures(self.folder, step)
         self.write(row)

@@ -11,7 +11,7 @@ from grpo_env.taskfile.kinds_of_golds import gold_warning
 
 from ..config import FIELDS, TrainConfig, flatten
 from ..config.presets import PRESETS
-from ..engine.description import model_line, precision_warning
+from ..engine.description import model_line
 from ..engine.policy import Policy
 from .run import Run
 
@@ -41,8 +41,6 @@ def print_start(run: Run, folder: Path, start: int) -> None:
         )
     for line in fallbacks(run.policy):
         run.console.print(line)
-    if (warning := precision_warning(run.policy)) is not None:
-        run.console.print(warning, "yellow")
     run.console.print(f"run        {folder}" + (f", resumed after {start} steps" if start else ""))
 
 

@@ -11,7 +11,7 @@ import pytest
 from grpo_env.trainer.config import FIELDS
 from grpo_env.trainer.run.alerts import ALERTS, warnings
 
-HEALTHY = {"accuracy": 0.5, "entropy": 0.5, "length": 100.0, "truncated": 0.02, "kl": 0.01, "unscored": 0.0}
+HEALTHY = {"accuracy": 0.5, "entropy": 0.5, "length": 100.0, "truncated": 0.02, "kl": 0.01}
 HEALTHY["rollout_logprob_gap"] = 0.03  # half more than rounding to bfloat16 makes
 LEARNED, RULE = "reward_model/learned", "reward_model/rule"
 Metrics = dict[str, Callable[[int], float | None]]
@@ -64,13 +64,11 @@ def test_a_healthy_run_raises_no_alert() -> None:
         ("uniform_groups", {"uniform_groups": lambda s: 1.0 if s >= 30 else 0.3}, (36, 41)),
         ("uniform_groups", {"uniform_groups": lambda s: 1.0, "entropy": lambda s: None}, (9, 9)),
         ("phantom_gradient", {"phantom_gradient": lambda s: 0.9, "accuracy": lambda s: 0.7 - s / 200}, (19, 19)),
-        ("no_step_scores", {"scored_steps": lambda s: 0.0 if s >= 30 else 0.2}, (39, 39)),
         ("entropy_collapse", {"entropy": lambda s: 0.5 if s < 30 else 0.01}, (37, 40)),
         ("length_explosion", {"length": lambda s: 100 if s < 30 else 400.0, "reward": lambda s: 0.5}, (32, 42)),
         ("truncated", {"truncated": lambda s: 0.0 if s < 30 else 1.0}, (34, 36)),
         ("kl_explosion", {"kl": lambda s: 0.02 if s < 30 else 0.9}, (30, 31)),
         ("kl_explosion", {"kl": lambda s: 0.3 * 1.1**s}, (12, 17)),  # 1.1 to the 13th is 3.5: above one nat
-        ("unscored", {"unscored": lambda s: 0.0 if s < 30 else 0.1}, (31, 33)),
         # 0.5 to 0.8 and 0.5 to 0.2: a third of the change is 0.1.
         (
             "reward_hacking",
@@ -88,13 +86,13 @@ def test_a_problem_raises_its_alert_once(alert: str, metrics: Metrics, steps: tu
 
 
 def test_an_alert_is_raised_again_after_ten_good_steps() -> None:
-    def unscored(times: list[tuple[int, int]]) -> list[int]:
+    def cut_off(times: list[tuple[int, int]]) -> list[int]:
         bad = {step for low, high in times for step in range(low, high)}
-        return [step for step, _ in raised(run(100, unscored=lambda s: 0.1 if s in bad else 0.0))]
+        return [step for step, _ in raised(run(100, truncated=lambda s: 1.0 if s in bad else 0.0))]
 
-    once, gap = unscored([(20, 50)]), unscored([(20, 50), (55, 70)])
-    assert gap == once  # five good steps do not end it
-    assert len(unscored([(20, 40), (75, 90)])) == 2
+    once, gap = cut_off([(20, 50)]), cut_off([(20, 50), (52, 70)])
+    assert gap == once  # two good steps do not end it
+    assert len(cut_off([(20, 40), (75, 90)])) == 2
 
 
 def test_advice_depends_on_why_groups_are_uniform() -> None:
@@ -111,10 +109,10 @@ def test_a_run_without_a_reference_or_with_nothing_scored() -> None:
 
 
 def test_advice_names_settings_that_exist() -> None:
-    names = ("length", "kl", "truncated", "unscored", "rollout_logprob_gap")
+    names = ("length", "kl", "truncated", "rollout_logprob_gap")
     bad: Metrics = {name: lambda s: 0.5 if s < 10 else 9.0 for name in names}
     bad |= {"reward": lambda s: 1.0 - (s >= 10), "entropy": lambda s: 1.0 - (s >= 10), "uniform_groups": lambda s: 1.0}
-    bad |= {"phantom_gradient": lambda s: 1.0, "scored_steps": lambda s: 0.0}
+    bad |= {"phantom_gradient": lambda s: 1.0}
     bad |= {LEARNED: lambda s: float(s >= 10), RULE: lambda s: float(s < 10)}
     rows = run(30, **bad)
     hints = {warning["alert"]: warning["try"] for end in range(1, 31) for warning in warnings(rows[:end])}
