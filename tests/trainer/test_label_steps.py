@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from grpo_env.cli.app import main
+from grpo_env.confidence_intervals import wilson
 from grpo_env.core import Completion, Example
 from grpo_env.errors import UsageError
 from grpo_env.results.export import export_file
@@ -73,18 +74,17 @@ def test_labels_are_the_chances_of_a_correct_answer(chain: Chain, file: Path, tm
         assert len(row["labels"]) == len(lines)
         steps = row["parts"]["rollouts"]["steps"]
         assert [row["text"][step["start"] : step["end"]] for step in steps] == lines
-        for step, soft, hard, (low, high) in zip(
-            steps, row["labels"], row["hard_labels"], row["label_intervals"], strict=True
-        ):
+        for step, soft in zip(steps, row["labels"], strict=True):
             assert step["value"] == soft
-            assert hard == float(soft > 0)
             prefix = row["text"][: step["end"] + 1]  # with the line break
             if len(prefix) < len(row["text"]):
                 truth = chance(LONGEST - len(prefix), BREAK, TOKENS[prefix[-2]])
+                low, high = wilson(40 * soft, 40)
+                assert f"{40 * soft:.0f} of 40 continuations are correct" == step["explanation"]
                 covered.append(low <= truth <= high)
                 errors.append(soft - truth)
             else:  # the last line has the verdict of the completion
-                assert soft == low == high == row["parts"]["test_ends_with_a"]["value"]
+                assert soft == row["parts"]["test_ends_with_a"]["value"]
     assert len(covered) > 20
     assert sum(covered) / len(covered) > 0.85
     assert abs(sum(errors) / len(errors)) < 3 * 0.5 / (40 * len(errors)) ** 0.5

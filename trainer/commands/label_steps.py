@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.console import Console
 
-from grpo_env.confidence_intervals import Interval, wilson
 from grpo_env.core import Completion, Example, Group, Score, StepScore
 from grpo_env.errors import UsageError
 from grpo_env.plural import counted
@@ -70,16 +69,10 @@ class StepLabel(NamedTuple):
         """The fraction; ``None`` if no continuation could be scored."""
         return self.correct / self.total if self.total else None
 
-    @property
-    def interval(self) -> Interval:
-        """Wilson's 95 % interval of the soft label; the own verdict has no error."""
-        return (float(self.correct), float(self.correct)) if self.own else wilson(self.correct, self.total)
-
     def __str__(self) -> str:
         if self.own:
             return "ends the completion, whose own verdict this is"
-        low, high = self.interval
-        return f"{self.correct} of {self.total} continuations are correct (95% {low:.2f} to {high:.2f})"
+        return f"{self.correct} of {self.total} continuations are correct"
 
 
 @dataclass(frozen=True)
@@ -285,7 +278,7 @@ def _lines(task: Task, row: InputRow, scores: Sequence[Score], steps: Sequence[S
     own = {name: value for name, value in row.example.info.items() if name not in RESERVED}
     result = RowResult(row, with_part)
     for index, labels in enumerate(steps):
-        yield dump_record(own | score_row(task, result, index) | _columns(labels))
+        yield dump_record(own | score_row(task, result, index) | {"labels": _column(labels)})
 
 
 def _counts(labels: Iterable[StepLabel]) -> Counter[str]:
@@ -343,14 +336,9 @@ def _part(labels: Sequence[StepLabel]) -> Score:
     return Score(min(step.value for step in steps), explanation=f"the lowest of {len(steps)} steps", **common)
 
 
-def _columns(labels: Sequence[StepLabel]) -> dict[str, Any]:
-    """The labels as columns; null if one of them is not known, since lists have an entry for each step."""
-    known = bool(labels) and all(label.total for label in labels)
-    return {
-        "labels": [label.soft for label in labels] if known else None,
-        "hard_labels": [float(label.correct > 0) for label in labels] if known else None,
-        "label_intervals": [label.interval for label in labels] if known else None,
-    }
+def _column(labels: Sequence[StepLabel]) -> list[float | None] | None:
+    """The labels, for ``labelled_steps``; null if one of them is not known, since it reads one for each step."""
+    return [label.soft for label in labels] if labels and all(label.total for label in labels) else None
 
 
 _Key = tuple[str, tuple[int, ...], str | None, tuple[int, ...]]

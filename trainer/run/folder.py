@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from importlib.metadata import version
-from itertools import count
 from pathlib import Path
 from typing import Any, Self
 
@@ -159,23 +158,13 @@ def check_new(path: Path) -> None:
     """Raises ``UsageError``, with advice, if a folder exists."""
     if not path.exists():
         return
-    unfinished = (path / "config.yaml").exists() and not (path / MODEL).exists()
-    advice = f", or resume that run: grpo_env train --resume {path}" if unfinished else ""
-    if (path / MODEL).exists():
-        advice = (
-            f", such as {_free_name(path)}; to train its model further, add --model {path / MODEL}; to go "
-            f"on with that run: grpo_env train --resume {path} steps=+N"
-        )
-    raise UsageError(f"{path} already exists; choose another folder{advice}")
+    resume = f", or go on with that run: grpo_env train --resume {path}" if (path / "config.yaml").exists() else ""
+    raise UsageError(f"{path} already exists; choose another folder{resume}")
 
 
 def is_first_process() -> bool:
     """Whether this is the first process of a run, before its processes know of each other."""
     return int(get_int_from_env(RANKS, 0)) == 0
-
-
-def _free_name(path: Path) -> Path:
-    return next(name for number in count(2) if not (name := path.with_name(f"{path.name}-{number}")).exists())
 
 
 @contextmanager

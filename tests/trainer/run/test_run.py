@@ -143,17 +143,6 @@ def test_a_model_that_is_never_correct_is_reported_after_the_first_evaluation(
     assert "are correct" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("native", [True, False])
-def test_emulated_bfloat16_is_reported(
-    make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys, native: bool
-) -> None:
-    for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"):
-        monkeypatch.setattr(torch.cpu, name, lambda: native)
-    monkeypatch.setattr("platform.machine", lambda: "x86_64")
-    train(make_task(steps=0), run_dir=tmp_path / "run", engine={"precision": "bf16"})
-    assert ("this CPU emulates bfloat16" in capsys.readouterr().err) == (not native)
-
-
 def test_default_names_count_up(make_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names = [train(make_task(steps=0)).run_dir for _ in range(2)]
@@ -188,7 +177,7 @@ def test_a_run_that_still_trains_is_refused_to_others(
     monkeypatch.setattr("grpo_env.trainer.loop.update", try_others)
     train(make_task(steps=1, eval={"every": 0}), run_dir=run)
     line = f"{run}: another process trains this run; wait for it, or stop it first"
-    advice = f"choose another folder, or resume that run: grpo_env train --resume {run}"
+    advice = f"choose another folder, or go on with that run: grpo_env train --resume {run}"
     assert refused == [line, line, f"{run} already exists; {advice}"]
     resume(run, steps="+1")
     assert refused[3:5] == [line, line]
@@ -455,7 +444,7 @@ def test_resume_refuses_finished_runs_and_other_folders(
     for steps in (0, "0", "+0", "+x", "-1"):
         with pytest.raises(UsageError, match="steps"):
             resume(run, steps=steps)
-    with pytest.raises(UsageError, match=r"another folder, such as .*run-2; to train its model further, add --model"):
+    with pytest.raises(UsageError, match=r"another folder, or go on with that run: grpo_env train --resume .*/run"):
         train(make_task(steps=0), run_dir=run)
     assert train(make_task(steps=0), run_dir=tmp_path / "run-2", model=str(run / "model")).run_dir.name == "run-2"
 
@@ -474,12 +463,12 @@ def test_a_finished_run_goes_on_with_more_steps(make_task, tmp_path: Path, more:
     assert yaml.safe_load((run / "config.yaml").read_text())["steps"] == 2
 
 
-def test_a_diverging_run_stops_without_checkpoints_of_its_weights(make_task, tmp_path: Path) -> None:
+def test_a_diverging_run_stops_without_a_model(make_task, tmp_path: Path) -> None:
     task = make_task(optimizer={"learning_rate": 1e30, "warmup_steps": 0}, steps=4, checkpoint={"every": 0})
     with pytest.raises(RunError, match="not finite") as caught:
         train(task, run_dir=tmp_path / "run")
     assert "\n" not in str(caught.value)
-    assert RunFolder(tmp_path / "run").checkpoints() == []
+    assert not (tmp_path / "run" / "model").exists()
 
 
 def test_too_much_unscored_stops_the_run(make_task, tmp_path: Path) -> None:
@@ -497,10 +486,6 @@ def test_process_supervision_needs_steps(make_task, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="the reward of vowels is 0 for every completion, as all weights are 0"):
         train(make_task({"test_ascii": {"weight": 0.0}}), run_dir=tmp_path / "run")
     assert not (tmp_path / "run").exists()
-    train(make_task(), run_dir=tmp_path / "both", supervision="both", steps=1)
-    assert metrics(tmp_path / "both", "train")[0]["scored_steps"] > 0
-    train(make_task(), run_dir=tmp_path / "outcome", steps=1)
-    assert "scored_steps" not in metrics(tmp_path / "outcome", "train")[0]
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="/dev/full stands for a full disk")
