@@ -73,8 +73,8 @@ FAMILIES: dict[str, dict[str, Any]] = {
 }
 HYBRID = {"qwen3_5_text", "qwen3_next", "lfm2", "granitemoehybrid", "falcon_h1", "nemotron_h"}
 """Families in which a layer mixes positions otherwise than by attention."""
-EAGER = {"gpt_oss"}
-"""Families whose attention transformers computes itself: with sinks, which no kernel of torch has."""
+EAGER = {"gpt_oss", "gemma2"}
+"""Families whose attention transformers computes itself: with sinks or a soft cap, which no kernel of torch has."""
 
 
 def tiny_model(family: str, **changes: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -18,38 +17,7 @@ from grpo_env.trainer.engine.policy import load_policy
 from ..families import EAGER, FAMILIES, HYBRID
 from .test_forward import IDS, MASK, PROMPTS, full_logits, tiny
 
-CAUSAL = SimpleNamespace(is_causal=True, num_key_value_groups=1)
 GROUPED = SimpleNamespace(is_causal=True, num_key_value_groups=2)
-SEEN = torch.tensor([[True] * 6, [False, False, True, True, True, True]])
-MASKS = {
-    "none": None,
-    "padding": SEEN[:, None, None, :],
-    "additive": torch.zeros(2, 1, 1, 6).masked_fill(~SEEN[:, None, None, :], -torch.inf),
-}
-
-
-@pytest.mark.parametrize("mask", MASKS)
-@pytest.mark.parametrize("kv_heads", [1, 2, 4])
-@pytest.mark.parametrize("length", [1, 6])
-def test_matrix_products_equal_torchs_attention(mask: str, kv_heads: int, length: int) -> None:
-    draw = torch.Generator().manual_seed(0)
-    query = torch.randn(2, 4, length, 8, generator=draw)
-    key, value = (torch.randn(2, kv_heads, 6, 8, generator=draw) for _ in range(2))
-    # A soft cap far above all scores changes none, and needs the products.
-    actual, _ = attention_forward(CAUSAL, query, key, value, MASKS[mask], scaling=0.5, softcap=1e4)
-    wide = [states.double().repeat_interleave(4 // kv_heads, 1) for states in (key, value)]
-    sdpa_mask = MASKS[mask] if mask != "additive" else MASKS[mask].double()
-    causal = mask == "none" and length > 1
-    expected = scaled_dot_product_attention(query.double(), *wide, sdpa_mask, scale=0.5, is_causal=causal)
-    torch.testing.assert_close(actual.double(), expected.transpose(1, 2), atol=1e-6, rtol=1e-6)
-
-
-def test_a_soft_cap_bounds_the_scores() -> None:
-    """Gemma 2 (2024, section 2): cap * tanh(score / cap), by hand for one query and two keys of size 1."""
-    query, key, value = (torch.tensor(x).view(1, 1, -1, 1) for x in ([3.0], [1.0, -1.0], [10.0, 20.0]))
-    actual, _ = attention_forward(CAUSAL, query, key, value, None, scaling=1.0, softcap=2.0)
-    up = math.exp(2 * math.tanh(1.5)) / (math.exp(2 * math.tanh(1.5)) + math.exp(-2 * math.tanh(1.5)))
-    assert float(actual) == pytest.approx(10 * up + 20 * (1 - up), rel=1e-6)
 
 
 def test_completions_are_padded_to_the_longest_of_their_chunk() -> None:

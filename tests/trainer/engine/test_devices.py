@@ -142,7 +142,7 @@ def test_a_token_reads_the_gpu_once(cuda_policy: Policy, temperature: float) -> 
 
 
 @pytest.mark.parametrize("shares", [True, False])
-@pytest.mark.parametrize("family", ["gemma2", "phi"])
+@pytest.mark.parametrize("family", ["gemma3_text", "phi"])
 def test_a_step_through_the_models_own_modules_stays_on_its_device(
     family: str, shares: bool, cuda_policy: Policy
 ) -> None:

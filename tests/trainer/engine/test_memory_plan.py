@@ -44,7 +44,7 @@ def stored(model: torch.nn.Module) -> float:
     return sum(storage.nbytes() for storage in kept.values()) / LENGTH
 
 
-@pytest.mark.parametrize("family", sorted(FAMILIES.keys() - EAGER - {"gemma2"}))
+@pytest.mark.parametrize("family", sorted(FAMILIES.keys() - EAGER))
 def test_what_a_token_stores_is_counted_for_every_family(family: str) -> None:
     """Without memory as with it, but for what does not grow with the length.
 

@@ -1,4 +1,4 @@
-"""Attention that torch's kernels lack: to a prompt that rows share, to packed rows, and with a soft cap (Gemma 2).
+"""Attention that torch's kernels lack: to a prompt that rows share, and to packed rows.
 
 Twenty steps of the bundled task without shared prompts in sampling take 1.06 times the processor time, and without
 packed rows too, 1.28 times (one core).
@@ -6,7 +6,7 @@ packed rows too, 1.28 times (one core).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -41,7 +41,7 @@ class SharedPrompts:
         rows[place] = number
         self._prompt_of, self._most = prompt_of, most
         self._table = None if len(prompt_of) == len(rows) else (rows, place)
-        self._row_masks: dict[tuple[int | None, int], Tensor | None] = {}
+        self._row_masks: dict[tuple[int, int], Tensor] = {}
 
     def select(self, rows: Tensor) -> None:
         """Keep only some of the rows."""
@@ -66,15 +66,13 @@ class SharedPrompts:
         product = product.view(-1, heads, self._most, count, prompts.shape[-1]).transpose(1, 2).flatten(0, 1)
         return product if self._table is None else product.index_select(0, self._table[1])
 
-    def row_mask(self, window: int | None, keys: int) -> Tensor | None:
+    def row_mask(self, window: int, keys: int) -> Tensor:
         """(R, 1, 1, Lp + keys): what the newest of ``keys`` tokens sees, at most the last ``window`` positions."""
-        if self._padding_biases is None and window is None:
-            return None
         if (window, keys) not in self._row_masks:
             mask = self._mask[self._prompt_of]
             mask = torch.cat([mask, mask.new_ones(len(mask), keys)], 1)
             distance = mask.flip(1).cumsum(1).flip(1)  # 1 for the newest token itself
-            self._row_masks = {(window, keys): (mask & (distance <= (window or torch.inf)))[:, None, None]}
+            self._row_masks = {(window, keys): (mask & (distance <= window))[:, None, None]}
         return self._row_masks[window, keys]
 
 
@@ -93,30 +91,16 @@ def attention_forward(
     size), to (rows, L, heads, size).
 
     ``attend`` (of a ``packed.Layout``) and ``prompts`` pass through the model's forward from this package; ``options``
-    are those of transformers (dropout, scaling, softcap, is_causal, sliding_window, ...).
+    are those of transformers (dropout, scaling, is_causal, sliding_window, ...).
     """
-    scaling, softcap, window = (options.get(name) for name in ("scaling", "softcap", "sliding_window"))
+    scaling, window = options.get("scaling"), options.get("sliding_window")
     if attend is not None:
         packed = [states[0].transpose(0, 1) for states in (query, key, value)]
-        return attend(module, *packed, window=window, scaling=scaling, softcap=softcap)[None], None
+        return attend(module, *packed, window=window, scaling=scaling)[None], None
     if prompts is not None:
-        return shared_prompt_attention(module.layer_idx, query, key, value, prompts, options), None
-    if softcap is None:
-        fused: tuple[Tensor, None] = sdpa_attention_forward(module, query, key, value, attention_mask, **options)
-        return fused
-    is_causal = options.get("is_causal")
-    if attention_mask is None and query.shape[2] > 1 and (module.is_causal if is_causal is None else is_causal):
-        attention_mask = torch.ones(1, 1, query.shape[2], key.shape[2], dtype=torch.bool, device=key.device).tril()
-    return matmul_attention(query, key, value, attention_mask, scaling, softcap), None
-
-
-def matmul_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scaling: float | None, softcap: float | None
-) -> Tensor:
-    """Attention by matrix products, in the shapes of ``attention_forward``."""
-    scores = _stack_queries(query, key.shape[1], scaling) @ key.mT
-    weights = _attention_weights(scores, query.shape[2], mask, softcap)
-    return _unstack(weights @ value, query)
+        return shared_prompt_attention(module.layer_idx, query, key, value, prompts, scaling, window), None
+    fused: tuple[Tensor, None] = sdpa_attention_forward(module, query, key, value, attention_mask, **options)
+    return fused
 
 
 def shared_prompt_attention(
@@ -125,43 +109,21 @@ def shared_prompt_attention(
     key: Tensor,
     value: Tensor,
     prompts: SharedPrompts,
-    options: Mapping[str, Any],
+    scaling: float | None,
+    window: int | None,
 ) -> Tensor:
     """The same for a single query per row, which sees the row's prompt and all of its ``key`` and ``value``."""
-    scaling, softcap, window = (options.get(name) for name in ("scaling", "softcap", "sliding_window"))
-    keys = key.shape[2]
-    queries = _stack_queries(query, key.shape[1], scaling)
-    # Without a soft cap or a window, padding can be hidden by a bias on the scores, and no mask is needed.
-    use_bias = softcap is None and window is None
-    scores = torch.cat([prompts.scores(queries, layer, hide_padding=use_bias), queries @ key.mT], -1)
-    mask = None if use_bias else prompts.row_mask(window, keys)
-    weights = _attention_weights(scores, 1, mask, softcap)
-    return _unstack(weights[..., -keys:] @ value + prompts.values(weights[..., :-keys], layer), query)
-
-
-def _stack_queries(query: Tensor, kv_heads: int, scaling: float | None) -> Tensor:
-    """(rows, KV heads, heads / KV heads * L, size): the scaled queries of all heads that share keys and values."""
-    rows, heads, length, size = query.shape
+    rows, heads, _, size = query.shape
+    kv_heads, keys = key.shape[1:3]
     scaled = query * (size**-0.5 if scaling is None else scaling)
-    return scaled.reshape(rows, kv_heads, heads // kv_heads * length, size)
-
-
-def _unstack(attended: Tensor, query: Tensor) -> Tensor:
-    """(rows, L, heads, size) of (rows, KV heads, heads / KV heads * L, size)."""
+    queries = scaled.reshape(rows, kv_heads, heads // kv_heads, size)  # of all heads that share keys and values
+    # Without a window, padding can be hidden by a bias on the scores, and no mask is needed.
+    scores = torch.cat([prompts.scores(queries, layer, hide_padding=window is None), queries @ key.mT], -1)
+    if window is not None:
+        scores = scores.masked_fill(~prompts.row_mask(window, keys), torch.finfo(scores.dtype).min)
+    weights = torch.softmax(scores, -1)
+    attended = weights[..., -keys:] @ value + prompts.values(weights[..., :-keys], layer)
     return attended.view(query.shape).transpose(1, 2)
-
-
-def _attention_weights(scores: Tensor, length: int, mask: Tensor | None, softcap: float | None) -> Tensor:
-    """Softmax of scores (rows, KV heads, heads / KV heads * L, K) under a mask (rows or 1, 1, L, K)."""
-    rows, kv_heads, stacked, keys = scores.shape
-    scores = scores.view(rows, kv_heads, stacked // length, length, keys)
-    if softcap is not None:
-        scores = softcap * torch.tanh(scores / softcap)
-    if mask is not None and mask.dtype == torch.bool:
-        scores = scores.masked_fill(~mask[:, :, None], torch.finfo(scores.dtype).min)
-    elif mask is not None:
-        scores = scores + mask[:, :, None]
-    return torch.softmax(scores, -1).view(rows, kv_heads, stacked, keys)
 
 
 AttentionInterface.register(NAME, attention_forward)
@@ -169,12 +131,12 @@ AttentionMaskInterface.register(NAME, sdpa_mask)
 
 
 def install_attention(model: Any) -> None:
-    """Let a model attend by this module, if it would use torch's kernel or, for a soft cap (Gemma 2), eager code.
+    """Let a model attend by this module, if it would use torch's kernel.
 
     Without cuDNN's kernel, which torch 2.11 and newer prefer on Hopper GPUs: it is compiled again for every shape, and
     with masks its gradient can be NaN (https://github.com/pytorch/pytorch/issues/196678).
     """
     torch.backends.cuda.enable_cudnn_sdp(False)
-    capped = getattr(model.config.get_text_config(decoder=True), "attn_logit_softcapping", None) is not None
-    if model.config._attn_implementation == "sdpa" or (capped and model.config._attn_implementation == "eager"):
-        model.set_attn_implementation(NAME)
+    if model.config._attn_implementation == "sdpa":
+        capped = getattr(model.config.get_text_config(decoder=True), "attn_logit_softcapping", None) is not None
+        model.set_attn_implementation("eager" if capped else NAME)  # torch's kernels do not cap scores (Gemma 2)

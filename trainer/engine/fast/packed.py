@@ -54,7 +54,7 @@ class Layout:
     ) -> Tensor:
         """(N, heads, size) of queries (N, heads, size), and keys and values (N, KV heads, size).
 
-        At most the last ``window`` positions are seen; ``options`` are scaling and soft cap.
+        At most the last ``window`` positions are seen; ``options`` are those of ``attention_forward``.
         """
         keys, values = self.split_with_prompts(key), self.split_with_prompts(value)
         parts = zip(self.split(query), keys, values, self.masks(window), strict=True)
