@@ -156,13 +156,17 @@ def test_a_plan_says_how_many_steps_epochs_are(tmp_path: Path) -> None:
     assert "epochs     2 of 100 examples, 16 a step: 13 steps" in plan_lines(mixture, 24, settings)
 
 
-def test_a_plan_that_does_not_fit_fails_after_its_lines_if_the_gpu_is_given(tmp_path: Path) -> None:
-    mixture, settings = load_mixture("arithmetic"), {"model": shape_folder("7B", tmp_path)}
-    assert "24 GB" in next(plan_lines(mixture, None, settings))
+def test_a_plan_that_does_not_fit_fails_after_its_lines_if_the_gpu_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grpo_env.trainer.commands.plan.GPU", 5)  # where none is given
+    Qwen2Config(hidden_size=896, intermediate_size=4864, num_hidden_layers=4).save_pretrained(tmp_path)
+    mixture, settings = load_mixture("arithmetic"), {"model": str(tmp_path)}
     unasked, asked = list(plan_lines(mixture, None, settings)), []
-    planned = plan_lines(mixture, 24, settings)
-    with pytest.raises(RunError, match=r"^the run does not fit on a GPU of 24 GB$"):
+    planned = plan_lines(mixture, 5, settings)
+    with pytest.raises(RunError, match=r"^the run does not fit on a GPU of 5 GB$"):
         asked.extend(planned)
     assert asked == unasked
+    assert "5 GB" in asked[0]
     assert [line[:9] for line in asked[-2:]] == ["too large", "would fit"]
     assert list(plan_lines(mixture, 240, settings))[-1].startswith("fits ")
