@@ -6,11 +6,11 @@ from .algorithm import ImportanceLevel as ImportanceLevel
 from .algorithm import KLConfig as KLConfig
 from .algorithm import LossConfig as LossConfig
 from .algorithm import OptimizerConfig as OptimizerConfig
-from .reward_model import RewardModelConfig as RewardModelConfig
-from .sampling import SamplingConfig as SamplingConfig
-from .sampling import engine_here as engine_here
-from .step_values import Segments as Segments
-from .step_values import StepValuesConfig as StepValuesConfig
+from .groups import RewardModelConfig as RewardModelConfig
+from .groups import SamplingConfig as SamplingConfig
+from .groups import Segments as Segments
+from .groups import StepValuesConfig as StepValuesConfig
+from .groups import engine_here as engine_here
 from .train import FIELDS as FIELDS
 from .train import GROUPS as GROUPS
 from .train import TrainConfig as TrainConfig

@@ -14,14 +14,20 @@ from grpo_env.errors import UsageError
 from grpo_env.registry import locate
 
 from .algorithm import AdvantageConfig, KLConfig, LossConfig, OptimizerConfig
-from .engine import EngineConfig, LoraConfig
+from .groups import (
+    CheckpointConfig,
+    DynamicSamplingConfig,
+    EngineConfig,
+    EvalConfig,
+    LoraConfig,
+    RewardModelConfig,
+    SamplingConfig,
+    StepValuesConfig,
+    engine_here,
+)
 from .messages import explained, unknown
 from .presets import PRESETS
-from .reward_model import RewardModelConfig
-from .run import CheckpointConfig, EvalConfig
-from .sampling import DynamicSamplingConfig, SamplingConfig, engine_here
 from .settings import Settings
-from .step_values import StepValuesConfig
 
 TIS_CAP = 2.0
 """``loss.tis_cap`` of engines other than our own."""

@@ -6,7 +6,7 @@ packed rows too, 1.28 times (one core).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -93,26 +93,21 @@ def attention_forward(
     ``attend`` (of a ``packed.Layout``) and ``prompts`` pass through the model's forward from this package; ``options``
     are those of transformers (dropout, scaling, is_causal, sliding_window, ...).
     """
-    scaling, window = options.get("scaling"), options.get("sliding_window")
     if attend is not None:
         packed = [states[0].transpose(0, 1) for states in (query, key, value)]
+        window, scaling = options.get("sliding_window"), options.get("scaling")
         return attend(module, *packed, window=window, scaling=scaling)[None], None
     if prompts is not None:
-        return shared_prompt_attention(module.layer_idx, query, key, value, prompts, scaling, window), None
+        return shared_prompt_attention(module.layer_idx, query, key, value, prompts, options), None
     fused: tuple[Tensor, None] = sdpa_attention_forward(module, query, key, value, attention_mask, **options)
     return fused
 
 
 def shared_prompt_attention(
-    layer: int,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    prompts: SharedPrompts,
-    scaling: float | None,
-    window: int | None,
+    layer: int, query: Tensor, key: Tensor, value: Tensor, prompts: SharedPrompts, options: Mapping[str, Any]
 ) -> Tensor:
     """The same for a single query per row, which sees the row's prompt and all of its ``key`` and ``value``."""
+    scaling, window = options.get("scaling"), options.get("sliding_window")
     rows, heads, _, size = query.shape
     kv_heads, keys = key.shape[1:3]
     scaled = query * (size**-0.5 if scaling is None else scaling)
