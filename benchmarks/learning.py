@@ -9,7 +9,7 @@ separate process on one core and one thread; the sides take turns. The clock sta
 ``--every`` seconds, at the end of a step, it stops while the weights are saved and evaluated by ``run_eval`` in our
 interpreter, on the same examples: greedy, and one sample each.
 
-``--model SMOLLM2_FOLDER`` (``benchmarks/gpu/from_gguf.py`` makes it) trains a real model on sums instead. Without
+``--model SMOLLM2_FOLDER`` (``benchmarks/from_gguf.py`` makes it) trains a real model on sums instead. Without
 ``--peer-python``, only our trainer runs. ``--points FILE`` keeps each point as soon as it is there, and ``--read FILE``
 prints and draws them again.
 

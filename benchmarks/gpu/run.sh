@@ -35,7 +35,7 @@ fi
 trap 'kill '$!'; keep' EXIT
 cat $work/model/model.* > $work/model.gguf
 [ "$(sha256sum < $work/model.gguf)" = "$(cat $here/sha256)" ] || { echo "the joined model is another file"; exit 1; }
-python3 $work/benchmarks/gpu/from_gguf.py $work/model.gguf $work/converted || exit
+python3 $work/benchmarks/from_gguf.py $work/model.gguf $work/converted || exit
 flock $work/lock true
 echo "stage B begins after $SECONDS s"
 measure B --model $work/converted --data $work/site/data --seconds $((${2:?seconds} - SECONDS - 15))

