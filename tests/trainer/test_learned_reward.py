@@ -154,11 +154,11 @@ def test_agreement_of_steps_by_hand(make_task, model_folder, tmp_path):
             {"every": 1},
             "has 2 learned parts (a, b)",
         ),
-        ({"test_vowels": {}, "a": "outcome"}, {"rule": "vowels"}, "reward_model.rule=vowels: no such part of the"),
+        ({"test_vowels": {}, "a": "outcome"}, {"rule": "vowels"}, "reward_model.rule=vowels: no part of the"),
         (
             {"test_vowels": {}, "a": "outcome"},
             {"rule": "a"},
-            "part itself; name another part, to compare it with: test_v",
+            "no part of the reward of vowels beside the learned one, a; known: test_v",
         ),
         (
             {"test_has_letter": {}, "tag_count": {}, "a": "process"},

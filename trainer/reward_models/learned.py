@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -60,7 +60,11 @@ def learned_part(task: Task, settings: RewardModelConfig) -> LearnedPart | None:
         )
     name = next(iter(models))
     verifier, rule = cast("ModelVerifier", models[name]), settings.rule or task.metric
-    _check_rule(task, parts, name, rule)
+    if rule not in (others := parts.keys() - {name}):
+        raise UsageError(
+            f"reward_model.rule={rule}: no part of the reward of {task.name} beside the learned one, {name}; "
+            f"{nearest(rule, others)}"
+        )
     if verifier.head == "causal":
         raise UsageError(f"reward_model: {name} is a language model (good_token), and only classifiers can be trained")
     if verifier.head == "token" and not may_have_steps(parts[rule]):
@@ -69,20 +73,6 @@ def learned_part(task: Task, settings: RewardModelConfig) -> LearnedPart | None:
             "a part that has, such as equation_steps"
         )
     return LearnedPart(name, rule, verifier, verifier.model)
-
-
-def _check_rule(task: Task, parts: Collection[str], name: str, rule: str) -> None:
-    """Raises ``UsageError`` unless the rule is another part of the reward than the learned one, ``name``."""
-    others = [part for part in parts if part != name]
-    if rule == name:
-        raise UsageError(
-            f"reward_model.rule={rule}: is the learned part itself; name another part, to compare it with: "
-            f"{', '.join(others) or 'the task has none'}"
-        )
-    if rule not in parts:
-        raise UsageError(
-            f"reward_model.rule={rule}: no such part of the reward of {task.name}; {nearest(rule, set(others))}"
-        )
 
 
 def model_of(task: Task, name: str) -> str:
