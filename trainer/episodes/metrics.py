@@ -12,8 +12,8 @@ def episode_metrics(rollouts: Sequence[Rollout]) -> dict[str, float]:
     """Means and counts over the episodes among ``rollouts``; nothing if there are none.
 
     ``turns``, ``calls`` and ``told_tokens`` (read by the model, and not sampled by it) are means over episodes;
-    ``call_problems`` is the fraction of calls that could not be run or failed, ``out_of_turns`` that of episodes that had
-    no turn left, ``environments_failed`` the number of those that could not be scored because their environment failed.
+    ``call_problems`` is the fraction of calls that could not be run or failed, ``out_of_turns`` that of episodes that
+    had no turn left, ``environments_failed`` the number of those that could not be scored because of their environment.
     """
     rows = [(rollout, rollout.episode) for rollout in rollouts if rollout.episode is not None]
     if not rows:
