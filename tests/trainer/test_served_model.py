@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from grpo_env.cli.app import main
 from grpo_env.endpoint import Endpoint
 from grpo_env.errors import RunError, UsageError
 from grpo_env.scoring import OutputFile, score_files
@@ -19,7 +20,6 @@ from grpo_env.trainer.commands.evaluate import run_eval
 from grpo_env.trainer.commands.generate import Request, generate
 from grpo_env.trainer.commands.served_model import ServedModel
 
-from .. import forked
 from ..peer import Answer
 
 RIGHT = "<think>\n{}\n</think>\n<answer>\n{}\n</answer>"
@@ -209,20 +209,28 @@ def test_eval_finds_the_accuracy_of_a_server(task: Task, peer, tmp_path: Path) -
     assert rows[0].keys() == rows_of(tmp_path / "here.jsonl")[0].keys()
 
 
-def test_the_command_sends_the_key_of_the_environment(peer, tmp_path: Path) -> None:
+def test_the_command_sends_the_key_of_the_environment(
+    peer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     server = peer(lambda number, body: Answer("5", tokens=1) if number < 8 else Answer(status=404, body=b"gone"))
-    options = ["--base-url", server.url, "--model", "m", "--limit", 4]
-    environment = {"OPENAI_API_KEY": "sk-1", "NO_PROXY": "127.0.0.1"}
-    words = ["grpo_env", "generate", "arithmetic", *options, "--samples", 2, "--out", "a.jsonl"]
-    done = forked.run(words, tmp_path, environment, joined=True)
-    assert done.returncode == 0, done.stdout
-    assert "Next: grpo_env score arithmetic a.jsonl --out scores.jsonl" in done.stdout
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
+
+    def call(command: str, *words: str) -> tuple[int, str]:
+        options = ["--base-url", server.url, "--model", "m", "--limit", "4"]
+        monkeypatch.setattr("sys.argv", ["grpo_env", command, "arithmetic", *options, *words])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return int(end.value.code or 0), capsys.readouterr().err.replace("\n", " ")
+
+    code, printed = call("generate", "--samples", "2", "--out", "a.jsonl")
+    assert code == 0, printed
+    assert "Next: grpo_env score arithmetic a.jsonl --out scores.jsonl" in printed
     assert {headers["Authorization"] for headers in server.headers} == {"Bearer sk-1"}
-    words = ["grpo_env", "eval", "arithmetic", *options, "--concurrency", 1, "--timeout", 5]
-    done = forked.run(words, tmp_path, environment, joined=True)
-    assert done.returncode == 1
-    assert "1 request at once, of at most 5 s" in done.stdout
-    assert "status 404: gone; check --base-url, which mostly ends in /v1, and --model" in done.stdout
+    code, printed = call("eval", "--concurrency", "1", "--timeout", "5")
+    assert code == 1
+    assert "1 request at once, of at most 5 s" in printed
+    assert "status 404: gone; check --base-url, which mostly ends in /v1, and --model" in printed
 
 
 def test_wrong_usage_is_found_before_a_request(task: Task, make_task, monkeypatch: pytest.MonkeyPatch) -> None:
