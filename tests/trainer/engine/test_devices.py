@@ -64,10 +64,10 @@ def cuda_policy() -> Policy:
 def one_step(policy: Policy, **settings: Any) -> tuple[list[str], UpdateStats]:
     """The sampled texts and the statistics of the update."""
     config = TrainConfig.from_mapping(
-        {"prompts_per_step": 4, "group_size": 4, "sampling.max_new_tokens": 24, **settings}
+        {"prompts_per_step": 4, "group_size": 2, "sampling.max_new_tokens": 24, **settings}
     )
     prompts = make_prompts(TASK, TASK.examples("train", 4), 0)
-    rollouts = roll_out(policy, prompts, 4, max_new_tokens=24, temperature=1.0, seed="0")
+    rollouts = roll_out(policy, prompts, 2, max_new_tokens=24, temperature=1.0, seed="0")
     batch = packed(policy, rollouts, config)
     if config.kl.coef:
         add_reference_logp(policy, policy.snapshot(), [batch], config.sampling.temperature)
@@ -132,13 +132,13 @@ class CountingCuda(FakeCuda):
 def test_a_token_reads_the_gpu_once(cuda_policy: Policy, temperature: float) -> None:
     policy, reads = cuda_policy, []
     vars(policy)["end_ids"] = []
-    for tokens in (10, 30):
+    for tokens in (5, 10):
         limits = [2, tokens, tokens]  # the rows of the first prompt end earlier
         request = SamplingRequest([[40, 41, 42], [50], [51]], 4, tokens, temperature, list("abc"), limits)
         with CountingCuda() as cuda, decoding_context(policy):
             own.decode_stepwise(policy, request, lambda *_: None)
         reads.append(cuda.reads)
-    assert reads[1] - reads[0] == 20
+    assert reads[1] - reads[0] == 5
 
 
 @pytest.mark.parametrize("shares", [True, False])
@@ -154,4 +154,4 @@ def test_a_step_through_the_models_own_modules_stays_on_its_device(
         policy = with_fast_paths(policy)
         assert policy.shares_prompts
         policy = replace(policy, shares_prompts=shares)
-        assert len(one_step(policy, kl={"coef": 0.1})[0]) == 16
+        assert len(one_step(policy, kl={"coef": 0.1})[0]) == 8
