@@ -545,33 +545,35 @@ def test_a_folder_that_cannot_be_created(make_task, tmp_path: Path) -> None:
         train(make_task(), run_dir=tmp_path / "file" / "run")
 
 
-# Every setting changes what a run does. Those of the loss and the optimizer are in test_update.py.
-@pytest.mark.parametrize(
-    ("setting", "value", "observed"),
-    [
-        ("seed", 1, lambda run: metrics(run, "train")[0]["tokens"]),
-        ("steps", 2, lambda run: len(metrics(run, "train"))),
-        ("prompts_per_step", 2, lambda run: metrics(run, "train")[0]["tokens"]),
-        ("group_size", 2, lambda run: len(read_samples(run))),
-        ("sampling.max_new_tokens", 5, lambda run: max(row["length"] for row in metrics(run)) > 5),
-        ("sampling.temperature", 0.2, lambda run: metrics(run, "train")[0]["entropy"] < 2),
-        ("eval.every", 0, lambda run: [row["step"] for row in metrics(run, "eval")]),
-        ("eval.examples", 1, lambda run: metrics(run, "eval")[0]["accuracy"]),
-        ("eval.samples", 0, lambda run: sorted(metrics(run, "eval")[0])),
-        ("checkpoint.every", 0, lambda run: [path.name for path in RunFolder(run).checkpoints()]),
-        ("supervision", "process", lambda run: metrics(run, "train")[1]["reward"]),
-        ("optimizer.learning_rate", 1e-3, lambda run: metrics(run, "train")[2]["reward"]),
-        ("engine.precision", "bf16", lambda run: metrics(run, "train")[0]["loss"]),
-        ("optimizer.updates_per_step", 3, lambda run: metrics(run, "train")[1]["reward"]),
-        ("optimizer.mini_batches", 3, lambda run: metrics(run, "train")[1]["reward"]),
-        ("kl.coef", 5.0, lambda run: metrics(run, "train")[2]["kl"] > 0),
-    ],
-)
-def test_each_setting_has_an_effect(
-    plain_run: Path, make_task, tmp_path: Path, setting: str, value: object, observed
-) -> None:
-    changed = train(make_task(), run_dir=tmp_path / "changed", **{setting: value}).run_dir
-    assert observed(changed) != observed(plain_run)
+# Every setting changes what a run does. Those of the loss and the optimizer are in test_update.py. Settings share a run
+# where none can change what is observed of another.
+EFFECTS = [
+    {
+        "steps": (4, lambda run: len(metrics(run, "train"))),
+        "group_size": (2, lambda run: len(read_samples(run)) / len(metrics(run, "train"))),
+        "eval.every": (0, lambda run: len(metrics(run, "eval"))),
+        "eval.samples": (0, lambda run: sorted(metrics(run, "eval")[0])),
+        "checkpoint.every": (0, lambda run: len(RunFolder(run).checkpoints())),
+    },
+    {
+        "sampling.max_new_tokens": (5, lambda run: max(row["length"] for row in metrics(run)) > 5),
+        "sampling.temperature": (0.2, lambda run: metrics(run, "train")[0]["entropy"] < 2),
+        "kl.coef": (5.0, lambda run: metrics(run, "train")[2]["kl"] > 0),
+    },
+    {"seed": (1, lambda run: metrics(run, "train")[0]["tokens"])},
+    {"prompts_per_step": (2, lambda run: metrics(run, "train")[0]["tokens"])},
+    {"eval.examples": (1, lambda run: metrics(run, "eval")[0]["accuracy"])},
+    {"supervision": ("process", lambda run: metrics(run, "train")[1]["reward"])},
+    {"engine.precision": ("bf16", lambda run: metrics(run, "train")[0]["loss"])},
+    {"optimizer.mini_batches": (3, lambda run: metrics(run, "train")[1]["reward"])},
+]
+
+
+@pytest.mark.parametrize("effects", EFFECTS, ids=" ".join)
+def test_each_setting_has_an_effect(plain_run: Path, make_task, tmp_path: Path, effects: dict) -> None:
+    settings = {name: value for name, (value, _) in effects.items()}
+    changed = train(make_task(), run_dir=tmp_path / "changed", **settings).run_dir
+    assert all(observed(changed) != observed(plain_run) for _, observed in effects.values())
 
 
 @pytest.fixture(scope="module")
