@@ -54,7 +54,8 @@ def test_all_modes_of_the_study_load(study: ModuleType, tmp_path: Path) -> None:
             settings = {**study.COMMON, **setup.settings, **what.settings}
             config = TrainConfig.from_mapping(settings, f"{name}/{mode}", defaults=task.defaults)
             learned = learned_part(task, config.reward_model)
-            assert (learned is not None) == mode.startswith("PRM"), mode
+            assert (learned is not None) == (config.reward_model.every > 0), mode
+            assert ("prm" in task.spec.verifiers) == mode.startswith("PRM"), mode
             assert len(task.examples("train")) >= config.steps * config.prompts_per_step, mode
 
 
@@ -91,7 +92,7 @@ def test_costs_count_continuations_labels_and_the_training_of_reward_models(stud
     step = {"kind": "train", "accuracy": 0.5, "uniform_groups": 0.5, "tokens": 10}
     plain = {**step, "sample_seconds": 1.0, "update_seconds": 1.0}
     values = {**plain, "value_tokens": 20, "value_seconds": 4.0, "sample_seconds": 5.0}
-    model = {**plain, "reward_model/learned": 0.5}
+    model = {**plain, "parts/prm": 0.5}
     trained = {**model, "reward_model/completions": 4, "reward_model/seconds": 2.0}
     modes = {"plain": {0: [plain, plain]}, "values": {0: [values, values]}, "model": {0: [model, trained]}}
     assert costs.costs(modes, costs.Cost(100, 7.0)) == {

@@ -31,11 +31,11 @@ class Rates(NamedTuple):
 
 
 def cost_tables(modes: Mapping[str, Runs], labels: Cost) -> list[str]:
-    """Tables at equal steps and at equal cost, and how reward models agree with the verdicts of completions.
+    """Tables at equal steps and at equal cost.
 
     ``labels`` is what the first reward model cost, which each run with one pays before its first step.
     """
-    return [*steps_table(modes), "", *equal_cost_table(modes, labels), "", *watch_table(modes)]
+    return [*steps_table(modes), "", *equal_cost_table(modes, labels)]
 
 
 def steps_table(modes: Mapping[str, Runs]) -> list[str]:
@@ -74,26 +74,8 @@ def equal_cost_table(modes: Mapping[str, Runs], labels: Cost) -> list[str]:
     return compared("equal cost | seeds | thousand tokens | s", modes, spent, measures, [LONGER])
 
 
-def watch_table(modes: Mapping[str, Runs]) -> list[str]:
-    """The mean value that a reward model gives to a step, beside the mean verdict on the step's completion."""
-    learned = {mode: runs for mode, runs in modes.items() if any(map(has_model, runs.values()))}
-    if not learned:
-        return []
-    measures: list[Measure] = [
-        (f"{title}, {when} {LAST} steps", lambda mode, rows, name=name, part=part: mean_known(rows, name, part))
-        for title, name in (("reward", "learned"), ("verdict", "rule"), ("pairs", "pairs"))
-        for when, part in (("first", slice(LAST)), ("last", slice(-LAST, None)))
-    ]
-    return compared("reward model | seeds", learned, {}, measures, [])
-
-
-def mean_known(rows: Sequence[Row], name: str, part: slice) -> float:
-    """The mean of a figure of the reward model over some steps, without those that have none."""
-    return fmean(value for value in curve(rows, f"reward_model/{name}")[part] if value is not None)
-
-
 def has_model(rows: Sequence[Row]) -> bool:
-    return any("reward_model/learned" in row for row in rows)
+    return any("parts/prm" in row for row in rows)
 
 
 def costs(modes: Mapping[str, Runs], labels: Cost) -> dict[str, dict[int, list[Cost]]]:

@@ -93,11 +93,16 @@ PADDING = {
 }
 
 # Steps that no rule scores: their values are estimated by rollouts, in the run or once, for a process reward model.
-# ``prm`` is compared with, and trained on, the verdicts of whole completions.
+# ``prm`` is trained on the verdicts of whole completions.
 LONGER = 3  # times the steps of the other runs
 VALUES = {"supervision": "process", "step_values.rollouts": 4}
-WATCHED = {"supervision": "process", "reward_model.rule": "verdict"}
-RETRAINED = {**WATCHED, "reward_model.every": 5, "reward_model.peak_learning_rate": 5e-4}
+BY_MODEL = {"supervision": "process"}
+RETRAINED = {
+    **BY_MODEL,
+    "reward_model.rule": "verdict",
+    "reward_model.every": 5,
+    "reward_model.peak_learning_rate": 5e-4,
+}
 NO_RULE = {"verifiers.equations.process": 0.0, "verifiers.verdict": {"use": "own_verdict", "weight": 0.0}}
 PRM = {"use": "process_reward_model", "segments": "line", "weight": 0.0, "process": 1.0}
 # Nothing but the reward model is rewarded, so that the run can only learn what it pays.
@@ -112,9 +117,9 @@ UNLABELLED = {
         {"supervision": "outcome", "steps": LONGER * 30}, {"dataset.limit": {"train": LONGER * 240, "eval": 100}}
     ),
     "rollout values": Mode(VALUES, NO_RULE),
-    "PRM, frozen": Mode(WATCHED, NO_RULE, PRM),
+    "PRM, frozen": Mode(BY_MODEL, NO_RULE, PRM),
     "PRM, retrained": Mode(RETRAINED, NO_RULE, PRM),
-    "PRM alone, frozen": Mode(WATCHED, ALONE, PRM),
+    "PRM alone, frozen": Mode(BY_MODEL, ALONE, PRM),
     "PRM alone, retrained": Mode(RETRAINED, ALONE, PRM),
     "PRM alone, no replay": Mode({**RETRAINED, "reward_model.replay": 0.0}, ALONE, PRM),
 }

@@ -17,17 +17,15 @@ from accelerate import Accelerator
 from accelerate.state import AcceleratorState, GradientState
 from safetensors.torch import load_file
 
-from grpo_env.core import Completion, Example, Score, StepScore
+from grpo_env.core import Completion, Example
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import Task, make_verifier
 from grpo_env.trainer.config import RewardModelConfig
-from grpo_env.trainer.engine.sampling.sampler import Rollout
 from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.reward_models.fit import FitSettings, fit, save
 from grpo_env.trainer.reward_models.labels import Judged, label
-from grpo_env.trainer.reward_models.learned import agreement, learned_part
+from grpo_env.trainer.reward_models.learned import learned_part
 from grpo_env.trainer.run.folder import RunFiles
-from grpo_env.trainer.shared_types import ScoredRollout
 
 RULE = {"test_vowels": {"weight": 0.0}}
 
@@ -73,11 +71,8 @@ def test_a_model_is_trained_during_a_run_and_a_resumed_run_does_the_same(task, o
     rows = [row for row in steps_of(tmp_path / "run") if row["kind"] == "train"]
     # 3 x 4 completions a step; a tenth of the second training is of before: 24 / 0.9 = 27.
     assert [row.get("reward_model/completions") for row in rows] == [None, None, 24, None, 27]
-    for row in rows:
-        assert row["reward_model/rule"] == pytest.approx(row["parts/test_vowels"])
-        assert row["reward_model/learned"] == pytest.approx(row["parts/learned"])
     # The first values are those of the untrained model; after it was trained they are close to its rule.
-    gaps = [abs(row["reward_model/learned"] - row["reward_model/rule"]) for row in rows]
+    gaps = [abs(row["parts/learned"] - row["parts/test_vowels"]) for row in rows]
     assert gaps[4] < gaps[0] / 2
 
     # As if it had been killed after two steps, before the model was trained, and had lost what came later.
@@ -102,47 +97,6 @@ def test_a_process_model_learns_the_steps_of_its_rule(make_task, model_folder, t
     assert [model.name for model in RunFiles(tmp_path / "run").reward_models()] == ["step-000001"]
     last = steps_of(tmp_path / "run")[2]
     assert (last["step"], last["reward_model/completions"]) == (1, 12)
-    assert 0 <= last["reward_model/agreement"] <= 1
-
-
-def scored(learned: Score | None, rule: Score | None, correct: float | None) -> ScoredRollout:
-    parts = [score.relabel(name=name) for name, score in (("learned", learned), ("rule", rule)) if score is not None]
-    return ScoredRollout(Example("x"), Rollout([], [], "", "stop", []), Score(1.0, parts=tuple(parts)), correct)
-
-
-def test_agreement_by_hand(make_task, outcome_model):
-    spec = {"use": "reward_model", "model": str(outcome_model), "activation": "sigmoid"}
-    task = make_task({"test_vowels": {}, "learned": spec})
-    learned = learned_part(task, RewardModelConfig(rule="test_vowels"))._replace(rule="rule")
-    rows = [
-        scored(Score(0.9), Score(1.0), 1.0),
-        scored(Score(0.4), Score(0.0), 0.0),
-        scored(Score(0.6), Score(0.25), 0.0),
-        scored(Score(0.6), None, 1.0),
-        scored(Score(None, "error"), Score(1.0), 1.0),
-        scored(None, Score(1.0), 1.0),
-    ]
-    assert agreement(rows, learned, group_size=4) == {
-        "reward_model/learned": pytest.approx(1.9 / 3),
-        "reward_model/rule": pytest.approx(1.25 / 3),
-        "reward_model/agreement": pytest.approx(2 / 3),
-        "reward_model/pairs": pytest.approx(3.5 / 4),  # 0.9 and 0.6 above 0.4; 0.9 above 0.6, and 0.6 equal to 0.6
-    }
-    assert agreement(rows, learned, group_size=2)["reward_model/pairs"] == pytest.approx((1 + 0.5) / 2)
-    assert set(agreement(rows[4:], learned, 4).values()) == {None}
-
-
-def test_agreement_of_steps_by_hand(make_task, model_folder, tmp_path):
-    spec = {
-        "use": "process_reward_model",
-        "model": str(new_model("process_reward_model", model_folder, tmp_path / "p")),
-    }
-    task = make_task({"test_vowels": {}, "learned": {**spec, "process": 1.0}})
-    learned = learned_part(task, RewardModelConfig(rule="test_vowels"))._replace(rule="rule")
-    ours = Score(0.2, steps=(StepScore(0, 4, 0.2), StepScore(5, 9, 0.75), StepScore(10, 12, 0.9)))
-    rule = Score(0.5, steps=(StepScore(0, 4, 1.0), StepScore(6, 9, 1.0)))
-    figures = agreement([scored(ours, rule, 1.0)], learned, group_size=1)
-    assert list(figures.values()) == [pytest.approx(0.475), 1.0, 0.5, None]
 
 
 @pytest.mark.parametrize(
@@ -154,10 +108,14 @@ def test_agreement_of_steps_by_hand(make_task, model_folder, tmp_path):
             {"every": 1},
             "has 2 learned parts (a, b)",
         ),
-        ({"test_vowels": {}, "a": "outcome"}, {"rule": "vowels"}, "reward_model.rule=vowels: no part of the"),
         (
             {"test_vowels": {}, "a": "outcome"},
-            {"rule": "a"},
+            {"every": 1, "rule": "vowels"},
+            "reward_model.rule=vowels: no part of the",
+        ),
+        (
+            {"test_vowels": {}, "a": "outcome"},
+            {"every": 1, "rule": "a"},
             "no part of the reward of vowels beside the learned one, a; known: test_v",
         ),
         (

@@ -133,22 +133,6 @@ def kl_explosion(rows: Sequence[Row]) -> Alert | None:
     )
 
 
-def reward_hacking(rows: Sequence[Row]) -> Alert | None:
-    """Since the first steps the values of the reward's model rose by 0.1, and those of its rule fell by as much."""
-    learned, rule = _mean(rows, "reward_model/learned"), _mean(rows, "reward_model/rule")
-    start, rule_start = (_mean(rows[:WINDOW], f"reward_model/{name}") for name in ("learned", "rule"))
-    if learned is None or rule is None or start is None or rule_start is None:
-        return None
-    if learned - start < 0.1 or rule_start - rule < 0.1:
-        return None
-    return (
-        f"the mean of the learned reward rose from {start:.3f} to {learned:.3f}, and that of its rule fell from "
-        f"{rule_start:.3f} to {rule:.3f}",
-        "The policy may exploit the model: read completions that it scores high and the rule does not (grpo_env view "
-        "RUN), give the rule a weight, or train the model further (reward_model.every)",
-    )
-
-
 def rollout_logprob_gap(rows: Sequence[Row]) -> Alert | None:
     """Token probabilities in the loss differ by a tenth from those of sampling.
 
@@ -168,7 +152,7 @@ ALERTS: dict[str, Callable[[Sequence[Row]], Alert | None]] = {
     check.__name__: check
     for check in (
         *(reward_collapse, uniform_groups, phantom_gradient, entropy_collapse, length_explosion),
-        *(truncated, kl_explosion, reward_hacking, rollout_logprob_gap),
+        *(truncated, kl_explosion, rollout_logprob_gap),
     )
 }
 

@@ -41,8 +41,6 @@ METRICS = (
     ("tokens_per_second", ",.0f"),
     ("value_tokens", ",.0f"),
     ("value_seconds", ".2f"),
-    ("reward_model/agreement", ".1%"),
-    ("reward_model/pairs", ".1%"),
 )
 HIDDEN_AT_ZERO = {"kl", "unscored", "clip_fraction", "truncated", "phantom_gradient"} | {
     *("calls", "call_problems", "out_of_turns", "environments_failed")

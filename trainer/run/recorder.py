@@ -18,7 +18,6 @@ from ..batch import Batch
 from ..config import flatten
 from ..extensions.dynamic_sampling import GroupSelection
 from ..optimizer import learning_rate
-from ..reward_models.learned import agreement
 from ..shared_types import ScoredRollout
 from ..update import UpdateStats
 from .alerts import warnings
@@ -112,7 +111,7 @@ class Recorder:
             **further,
         }
         if self.run.learned is not None:
-            row |= agreement(sampled, self.run.learned, config.group_size) | training_figures(self.folder, step)
+            row |= training_figures(self.folder, step)
         self.write(row)
         if self.folder.writes:
             self._samples.write(step, sampled, advantages)

@@ -37,7 +37,7 @@ class Run:
     """What a run has from its first step to its last; what it writes is a ``Recorder``.
 
     ``samplers`` and ``held_out`` have one entry for each task. ``reference`` holds the weights of the reference model,
-    ``None`` without a KL penalty. ``learned`` is the part of the reward that ``reward_model`` watches.
+    ``None`` without a KL penalty. ``learned`` is the part of the reward that ``reward_model`` trains.
     ``micro_batch_tokens`` is the setting or its default.
     """
 

@@ -24,8 +24,8 @@ def check_config(mixture: Mixture, config: TrainConfig) -> None:
     check_tracker(config.tracker)
     for task in mixture.tasks:
         check_composition(task, config.supervision, estimated=bool(config.step_values.rollouts))
-    if len(mixture.tasks) > 1 and config.reward_model.is_used:
-        raise UsageError("reward_model: one part of the reward is compared with a rule; train on one task")
+    if len(mixture.tasks) > 1 and config.reward_model.every:
+        raise UsageError("reward_model: one part of one reward is trained; train on one task")
     _ = config.loss.own_function, config.advantage.own_function  # loaded now, so that a wrong name is seen at once
 
 

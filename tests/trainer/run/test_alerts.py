@@ -13,7 +13,6 @@ from grpo_env.trainer.run.alerts import ALERTS, warnings
 
 HEALTHY = {"accuracy": 0.5, "entropy": 0.5, "length": 100.0, "truncated": 0.02, "kl": 0.01}
 HEALTHY["rollout_logprob_gap"] = 0.03  # half more than rounding to bfloat16 makes
-LEARNED, RULE = "reward_model/learned", "reward_model/rule"
 Metrics = dict[str, Callable[[int], float | None]]
 
 
@@ -46,8 +45,6 @@ def test_a_healthy_run_raises_no_alert() -> None:
     )  # long reasoning that raises the reward
     assert raised(grows) == []
     assert raised(run(60, reward=lambda s: -3.0 if s in (30, 31) else 0.5)) == []  # two bad steps
-    both = {LEARNED: lambda s: 0.3 + s / 100, RULE: lambda s: 0.3 + s / 200}  # the model overrates, and both rise
-    assert raised(run(60, **both)) == []
     learns = {"phantom_gradient": lambda s: 0.9, "accuracy": lambda s: s / 100}  # of a task that was too hard at first
     assert raised(run(60, **learns)) == []
     assert raised(run(60, kl=lambda s: 0.001 if s < 30 else 0.05)) == []  # fifty times a tiny value
@@ -69,12 +66,6 @@ def test_a_healthy_run_raises_no_alert() -> None:
         ("truncated", {"truncated": lambda s: 0.0 if s < 30 else 1.0}, (34, 36)),
         ("kl_explosion", {"kl": lambda s: 0.02 if s < 30 else 0.9}, (30, 31)),
         ("kl_explosion", {"kl": lambda s: 0.3 * 1.1**s}, (12, 17)),  # 1.1 to the 13th is 3.5: above one nat
-        # 0.5 to 0.8 and 0.5 to 0.2: a third of the change is 0.1.
-        (
-            "reward_hacking",
-            {LEARNED: lambda s: 0.5 if s < 30 else 0.8, RULE: lambda s: 0.5 if s < 30 else 0.2},
-            (32, 37),
-        ),
         ("rollout_logprob_gap", {"rollout_logprob_gap": lambda s: 0.02 if s < 30 else 0.3}, (31, 34)),
         ("rollout_logprob_gap", {"rollout_logprob_gap": lambda s: 0.3}, (9, 9)),
     ],
@@ -113,7 +104,6 @@ def test_advice_names_settings_that_exist() -> None:
     bad: Metrics = {name: lambda s: 0.5 if s < 10 else 9.0 for name in names}
     bad |= {"reward": lambda s: 1.0 - (s >= 10), "entropy": lambda s: 1.0 - (s >= 10), "uniform_groups": lambda s: 1.0}
     bad |= {"phantom_gradient": lambda s: 1.0}
-    bad |= {LEARNED: lambda s: float(s >= 10), RULE: lambda s: float(s < 10)}
     rows = run(30, **bad)
     hints = {warning["alert"]: warning["try"] for end in range(1, 31) for warning in warnings(rows[:end])}
     assert hints.keys() == ALERTS.keys()
