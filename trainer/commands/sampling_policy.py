@@ -16,9 +16,9 @@ from grpo_env.taskfile.task import Task
 
 from ..config import TrainConfig, flatten
 from ..engine.bundled import TASKS
-from ..engine.description import model_line
 from ..engine.policy import Policy, load_policy
 from ..engine.sampling.engines import make_engine
+from ..run.start_lines import model_line
 from .served_model import SETTINGS as SERVED_SETTINGS
 from .served_model import ServedModel
 

@@ -11,8 +11,9 @@ from grpo_env.taskfile.kinds_of_golds import gold_warning
 
 from ..config import FIELDS, TrainConfig, flatten
 from ..config.presets import PRESETS
-from ..engine.description import model_line
-from ..engine.policy import Policy
+from ..engine.bundled import TASKS
+from ..engine.policy import Policy, count_weights
+from ..engine.sharding import is_sharded
 from .run import Run
 
 ALGORITHM = ("loss", "advantage", "kl")
@@ -42,6 +43,20 @@ def print_start(run: Run, folder: Path, start: int) -> None:
     for line in fallbacks(run.policy):
         run.console.print(line)
     run.console.print(f"run        {folder}" + (f", resumed after {start} steps" if start else ""))
+
+
+def model_line(policy: Policy) -> str:
+    """Name, size, precision and device."""
+    processes = policy.accelerator.num_processes
+    known = f" (knows only problems like those of {TASKS[policy.name]})" if policy.name in TASKS else ""
+    line = f"{policy.name}{known}: {policy.parameters:,} parameters"
+    trained = count_weights(policy.trained.values())
+    if trained < policy.parameters:
+        line += f" ({trained:,} trained)"
+    line += f", {'bf16' if policy.autocast else 'fp32'} on {policy.device}"
+    if processes > 1:
+        line += f", {processes} processes"
+    return f"{line} with sharded weights" if is_sharded(policy) else line
 
 
 def _why_own(run: Run) -> str:

@@ -1,11 +1,11 @@
-"""What the user is told of a model."""
+"""The first lines of a run: what the user is told of a model."""
 
 import pytest
 
 from grpo_env.taskfile.task import load_task
 from grpo_env.trainer.engine.bundled import MODELS, TASKS
-from grpo_env.trainer.engine.description import model_line
 from grpo_env.trainer.engine.policy import load_policy
+from grpo_env.trainer.run.start_lines import model_line
 
 
 @pytest.mark.parametrize("name", MODELS)
