@@ -29,10 +29,11 @@ Status = Literal[
     "bad_gold",  # the gold answer cannot be parsed: unscored
     "error",  # the verifier failed: unscored
     "not_applicable",  # the verifier does not apply to this example: unscored
+    "left_out",  # the row does not ask for this part: unscored, and the total does without it
 ]
 
 COMPLETION_FAULTS: tuple[Status, ...] = ("no_answer", "over_limit", "timeout")
-UNSCORED: tuple[Status, ...] = ("bad_gold", "error", "not_applicable")
+UNSCORED: tuple[Status, ...] = ("bad_gold", "error", "not_applicable", "left_out")
 
 
 class Message(NamedTuple):
@@ -332,24 +333,8 @@ class Score:
             yield from part._lines(indent + 1)
 
 
-LEFT_OUT = Score(None, "not_applicable", explanation="left out: this row does not ask for it")
-"""The score of a part where it does not apply."""
-
-
-class Verdict(Protocol):
-    """What a ``Score`` and a score that was read from a file say of how it came about."""
-
-    @property
-    def status(self) -> str: ...
-
-    @property
-    def explanation(self) -> str: ...
-
-
-def is_left_out(score: Verdict) -> bool:
-    """Whether a part was left out because a row says so."""
-    former = "not for this row"  # in score files of 0.1.0
-    return score.status == LEFT_OUT.status and score.explanation in (LEFT_OUT.explanation, former)
+LEFT_OUT = Score(None, "left_out")
+"""The score of a part that a row does not ask for."""
 
 
 class Group(NamedTuple):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
-from grpo_env.core import Case, Completion, Example, Group, Score, StepScore, is_left_out
+from grpo_env.core import Case, Completion, Example, Group, Score, StepScore
 from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
@@ -42,8 +42,8 @@ class WeightedSum(Composite):
     )  # fmt: skip
 
     def combine(self, scores: tuple[Score, ...], completion: Completion) -> Score:
-        if all(map(is_left_out, scores)):
-            return Score(None, scores[0].status, explanation=NO_PART, parts=scores)
+        if all(score.status == "left_out" for score in scores):
+            return Score(None, "not_applicable", explanation=NO_PART, parts=scores)
         missing = next((score for score in scores if not score.scored and (score.weight or score.process)), None)
         if missing is not None:
             return unscored_composite(missing, scores)

@@ -20,7 +20,6 @@ from grpo_env.core import (
     Score,
     StepScore,
     Verifier,
-    is_left_out,
     score_groups,
 )
 from grpo_env.errors import UsageError, nearest
@@ -120,7 +119,9 @@ class Part:
             return scores
         weight = self.row_weight(example)
         process = weight if self.process is None else number_at(self.process, 0)
-        return [score if is_left_out(score) else score.relabel(weight=weight, process=process) for score in scores]
+        return [
+            score if score.status == "left_out" else score.relabel(weight=weight, process=process) for score in scores
+        ]
 
     def _score(self, groups: Sequence[Group], gates: Sequence[Sequence[Score]] | None) -> list[list[Score]]:
         if gates is None:
@@ -134,7 +135,7 @@ class Part:
 
     def _behind(self, gate: Score) -> Score:
         """The score where the gate is not open."""
-        return self.not_run(LEFT_OUT if is_left_out(gate) else _closed(gate))
+        return self.not_run(LEFT_OUT if gate.status == "left_out" else _closed(gate))
 
     def score_some(self, groups: Sequence[Group], chosen: Sequence[Sequence[bool]]) -> list[list[Score | None]]:
         """The scores of the completions that are ``chosen``, ``None`` for the others, which are not run."""
@@ -191,7 +192,7 @@ class Part:
 
     def label(self, score: Score) -> Score:
         """The score with this part's name and weights."""
-        if is_left_out(score):  # by a row, or by the verifier for what is in the row
+        if score.status == "left_out":  # by a row, or by the verifier for what is in the row
             return score.relabel(name=self.name, weight=0.0, process=0.0)
         weight, process = number_at(self.weight, 0), number_at(self.step_weight, 0)
         return score.relabel(name=self.name, weight=weight, process=process)

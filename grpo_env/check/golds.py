@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from grpo_env.core import Example, Score, is_left_out
+from grpo_env.core import Example, Score
 from grpo_env.taskfile.task import Task
 from grpo_env.terminal import shortened
 
@@ -181,9 +181,9 @@ class _Check:
             part = score.part(self.task.metric)
             if score.value is not None:
                 self.totals.add(round(score.value, 6))
-            elif self.task.spec.environment is None and (part.value is not None or is_left_out(part)):
+            elif self.task.spec.environment is None and (part.value is not None or part.status == "left_out"):
                 self.unscored[index] = score
-            if is_left_out(part):
+            if part.status == "left_out":
                 continue
             self.judged.add(index)
             if part.value is None or part.value < 1:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from grpo_env.core import StepScore, is_left_out
+from grpo_env.core import StepScore
 from grpo_env.errors import UsageError, nearest
 
 from .rows import ScoreRow, location
@@ -100,13 +100,9 @@ def _walk(row: ScoreRow, parts: Any, prefix: str) -> Iterator[tuple[str, PartSco
 
 
 def _of_parts(nested: Sequence[tuple[str, PartScore]], name: str) -> str:
-    """The explanation of a composite without one of its own: those of its parts, except what a row leaves out."""
+    """The explanation of a composite without one of its own: those of its parts."""
     parts = ((full.removeprefix(f"{name}."), score) for full, score in nested)
-    return "; ".join(
-        f"{part}: {score.explanation}"
-        for part, score in parts
-        if "." not in part and score.explanation and not is_left_out(score)
-    )
+    return "; ".join(f"{part}: {score.explanation}" for part, score in parts if "." not in part and score.explanation)
 
 
 def _part_score(row: ScoreRow, fields: Mapping[str, Any]) -> PartScore:

@@ -31,7 +31,8 @@ def score_row(
 ) -> dict[str, Any]:
     """The score row of a row's ``index``-th completion, without keys that would be null, but for ``total``.
 
-    Without ``text`` it has no prompt and text. ``file`` names the input if there are several.
+    Without ``text`` it has no prompt and text. ``file`` names the input if there are several. Steps that say no more
+    than the total are left out, unless an ``advantage`` has one of them.
     """
     score, source, completion = result.scores[index], result.row, result.row.completions[index]
     row: dict[str, Any] = {
@@ -63,6 +64,9 @@ def score_row(
     if completion.environment is not None:
         row["environment"] = _without_nulls(completion.environment._asdict())
     row |= score_fields(score)
+    whole_text = (0, len(completion.text), score.value)
+    if advantage is None and [(step.start, step.end, step.value) for step in score.steps] == [whole_text]:
+        del row["steps"]
     if source.labels[index] is not None:
         row["label"] = source.labels[index]
     if advantage is not None and advantage.outcome is not None:

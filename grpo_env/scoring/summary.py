@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from grpo_env.core import is_left_out
 from grpo_env.equality import is_correct
 
 from .scorer import RowResult
@@ -61,7 +60,7 @@ class ScoreSummary:
                 if part.name == metric:
                     judged = part
                 self.statuses[part.name][part.status] += 1
-                if part.value is None and not part.parts and not is_left_out(part):
+                if part.value is None and not part.parts and part.status != "left_out":
                     self.first_reasons.setdefault(part.name, f"{part.status}: {part.explanation}")
                 if part.value is not None:
                     self.sums[part.name] += part.value  # type: ignore[assignment]

@@ -338,7 +338,7 @@ def test_json_has_the_counts_and_tests_of_the_text(tmp_path, monkeypatch, capsys
 
 def test_a_composite_is_explained_by_its_parts():
     """By those that judge the row, at any depth; one with an explanation of its own keeps it."""
-    left_out = {"value": None, "status": "not_applicable", "explanation": "left out: this row does not ask for it"}
+    left_out = {"status": "left_out"}
     leaf = {"value": 0.0, "status": "scored", "explanation": "boxed: a different number"}
     inner = {"value": 0.0, "status": "scored", "parts": {"choice": left_out, "accuracy": leaf}}
     outer = {"value": 0.0, "status": "scored", "parts": {"sum": inner, "other": {**leaf, "explanation": "not 4"}}}

@@ -50,7 +50,7 @@ def test_the_weights_of_a_part_are_those_of_the_rows_that_have_it(rows):
     """The last row leaves accuracy out; of the others, half weigh it 1 and half 3."""
     for number, row in enumerate(rows):
         row["parts"]["accuracy"]["weight"] = 3.0 if number % 2 else 1.0
-    left_out = {"value": None, "weight": 0.0, "status": "not_applicable", "explanation": "not for this row"}
+    left_out = {"value": None, "weight": 0.0, "status": "left_out"}
     rows[-1]["parts"]["accuracy"] |= left_out
     report = make_report(rows)
     accuracy = next(part for part in report.parts if part.name == "accuracy")
@@ -188,6 +188,13 @@ def test_steps_have_a_profile_and_a_color(rows):
     assert (profile.part, profile.completions, profile.steps, profile.lowest, profile.highest) == ("tidy", 10, 20, 0, 1)
     assert profile.by_position == (None, 1, None, 0, None)
     assert '<span class="step v4" title="tidy: fine">so</span><sup class="v4">1</sup>' in render(report)
+
+
+def test_a_row_without_steps_has_one_that_is_worth_its_total(row):
+    """``score`` leaves such a step out: beside steps of another value it is a signal of its own."""
+    half = {"steps": [{"start": 0, "end": 2, "value": 0.5}]}
+    members = [[row(0, 0, 1.0), row(0, 1, 1.0)], [row(1, 0, 1.0), row(1, 1, 1.0) | half], [row(2, 0, 1.0) | half] * 2]
+    assert [make_report(group).with_step_signal for group in members] == [0, 1, 0]
 
 
 # Rejected files

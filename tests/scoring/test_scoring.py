@@ -5,6 +5,7 @@ import json
 import math
 from ast import literal_eval
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -16,6 +17,7 @@ from grpo_env.results.part_scores import named_scores
 from grpo_env.rows.reader import Record
 from grpo_env.scoring import Fields, ScoreSummary, score_records, score_row, select
 from grpo_env.scoring.columns import label_value
+from grpo_env.scoring.group_advantages import Advantage
 from grpo_env.scoring.summary_table import print_summary
 from grpo_env.taskfile.task import load_task, make_task
 
@@ -220,6 +222,19 @@ def test_a_score_row_has_everything_needed_to_recompute_the_total(task):
     assert steps == [("2+2=4", 1.0), ("2+3=6", 0.0), (text, 2.0)]
 
 
+def test_steps_that_say_no_more_than_the_total_are_left_out(task):
+    """Without an equation both parts count once, for the whole text: accuracy as much as in the total."""
+    result = score_one_row(task, {"answer": "5", "completion": "#### 5"})
+    (score,) = result.scores
+    assert (score.value, [(step.start, step.end, step.value) for step in score.steps]) == (2.0, [(0, 6, 2.0)])
+    assert "steps" not in score_row(task, result, 0)
+    with_advantage = score_row(task, result, 0, advantage=Advantage(0.5, [0.25]))
+    assert [step["value"] for step in with_advantage["steps"]] == [2.0]
+    other = make_task({**SUMS, "verifiers": {"accuracy": {"weight": 2.0, "process": 1.0}}}, "x.yaml", Path("."))
+    row = score_row(other, score_one_row(other, {"answer": "5", "completion": "#### 5"}), 0)
+    assert (row["total"], [step["value"] for step in row["steps"]]) == (2.0, [1.0])
+
+
 @pytest.mark.parametrize("answer", ["#### 5", "#### 6", "nothing"])
 def test_a_score_row_has_no_nulls_and_what_it_leaves_out_is_read_again(tmp_path, answer):
     verifiers = {
@@ -233,7 +248,7 @@ def test_a_score_row_has_no_nulls_and_what_it_leaves_out_is_read_again(tmp_path,
     (score,) = result.scores
     made = json.loads(json.dumps(score_row(task, result, 0)))
     assert "null" not in json.dumps({**made, "total": 0})
-    assert made["parts"]["rare"].keys() == {"status", "explanation"}
+    assert made["parts"]["rare"] == {"status": "left_out"}
     assert (made["parts"]["steps"]["process"], "process" in made["parts"]["accuracy"]) == (1.0, False)
     read = named_scores(made)
     assert read["both.same"].value == score.part("same").value

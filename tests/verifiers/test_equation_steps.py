@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grpo_env.core import Completion, Example, Format, is_left_out
+from grpo_env.core import Completion, Example, Format
 from grpo_env.errors import UsageError
 from grpo_env.verifiers.compose import WeightedSum
 from grpo_env.verifiers.equation_steps import MAX_CHARACTERS, MAX_STEPS, EquationSteps, LabelledSteps
@@ -134,7 +134,7 @@ def test_a_row_whose_annotations_have_no_calculation_is_left_out() -> None:
     score = whole(Example("x", info={"labels": [1]}), Completion("1+1=2"))
     assert score.value == 1.0
     assert score.part("equations").value is None
-    assert is_left_out(score.part("equations"))
+    assert score.part("equations").status == "left_out"
 
 
 def test_steps_are_within_the_text_of_the_model() -> None:

@@ -10,7 +10,6 @@ from math import isfinite, nan
 
 import numpy as np
 
-from grpo_env.core import is_left_out
 from grpo_env.equality import is_correct
 from grpo_env.errors import UsageError
 
@@ -65,7 +64,7 @@ class PartColumns:
         """Add the score of completion number ``row``."""
         self.values.put(row, score.value)
         self.weighted.put(row, None if score.value is None else score.weight * score.value)
-        if not is_left_out(score):
+        if score.status != "left_out":
             low, high = self.weights or (score.weight, score.weight)
             self.weights, self.process = (min(low, score.weight), max(high, score.weight)), score.process
         self.statuses[score.status] += 1
@@ -194,7 +193,9 @@ def _add_row(data: Gathered, row: ScoreRow) -> Member:
     if total.value is not None:
         data.samples.offer(row, total.value, value)
     weighted_parts = {name: part.value for name, part in parts.items() if part.weight and "." not in name}
-    return Member(total.value, value, answer, weighted_parts, tuple(step["value"] for step in total.steps))
+    # Steps that are left out are one of the whole text, worth the total.
+    steps = tuple(step["value"] for step in total.steps) or (total.value or 0.0,)
+    return Member(total.value, value, answer, weighted_parts, steps)
 
 
 def _end_group(data: Gathered, members: list[Member]) -> None:

@@ -80,9 +80,9 @@ def steps_of(row: dict[str, Any], supervision: str) -> list[tuple[int, float]]:
     last, ends = row["num_tokens"] - 1, row["token_ends"]
     if supervision == "outcome":
         return [(last, row["total"])]
+    steps = row["steps"] or [{"end": ends[-1], "value": row["total"]}]
     return [
-        (last if step["end"] >= ends[-1] else sum(end < step["end"] for end in ends), step["value"])
-        for step in row["steps"]
+        (last if step["end"] >= ends[-1] else sum(end < step["end"] for end in ends), step["value"]) for step in steps
     ]
 
 
