@@ -359,10 +359,6 @@ class Case(NamedTuple):
     options: Mapping[str, Any] = {}
 
 
-class SpentError(Exception):
-    """No seconds are left for a program that a verifier asks. Verifiers let it pass, so that none remembers it."""
-
-
 class Verifier(ABC):
     """Scores one completion of one example. Subclasses are frozen dataclasses, pure and picklable.
 
@@ -546,8 +542,6 @@ def _run(score: Callable[[], Sequence[Score]], count: int) -> list[Score]:
 
 
 def _failed(error: Exception) -> Score:
-    if isinstance(error, SpentError):
-        return Score(0.0, "timeout", explanation=str(error))
     return Score(None, "error", explanation=f"{type(error).__name__}: {error}{_raised_at(error)}")
 
 

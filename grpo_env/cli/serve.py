@@ -20,8 +20,6 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on. A public one requires a token.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for a free one.")] = 8000,
     workers: Annotated[int, typer.Option(min=0, help="Number of scoring processes; 0 for one per core.")] = 0,
-    queue: Annotated[int, typer.Option(min=1, help="Maximum requests in progress; more get status 429.")] = 1024,
-    max_body: Annotated[int, typer.Option(min=1, metavar="MIB", help="Maximum size of a request body.")] = 8,
     deadline: Annotated[
         float, typer.Option(min=0.1, max=86_400, metavar="SECONDS", help="Time limit for a request.")
     ] = 60.0,
@@ -32,12 +30,11 @@ def serve(
 ) -> None:
     """Score completions over HTTP. On SIGTERM it finishes the requests in progress and exits."""
     require_extra("serve")
-    from grpo_env.serving.admission import Admission
     from grpo_env.serving.server import serve
     from grpo_env.taskfile.task import load_task
 
-    admission = Admission(read_token(token_file), max_body << 20, queue, deadline)
-    serve([load_task(task) for task in tasks], host, port, workers, admission)
+    served = [load_task(task) for task in tasks]
+    serve(served, host, port, workers=workers, deadline=deadline, token=read_token(token_file))
 
 
 def read_token(file: Path | None) -> str | None:

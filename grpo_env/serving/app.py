@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import hmac
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
+from fastapi import APIRouter, Depends, FastAPI, HTTPException, Query, Response
 from fastapi.middleware.trustedhost import TrustedHostMiddleware
-from fastapi.security import HTTPBearer
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from grpo_env import __version__
 from grpo_env.core import Score
@@ -21,13 +22,14 @@ from grpo_env.integrations.scoring import with_parts
 from grpo_env.scoring.row_reader import InputRow
 from grpo_env.taskfile.task import Task
 
-from .admission import Admission, ScoringRoute, check_token
 from .error_responses import COMMON_ERRORS, SCORING_ERRORS, add_error_handlers
 from .pieces import read_items, response_body
 from .schemas import Health, RewardRequest, RewardResponse, ScoreRequest, ScoreResponse, TaskCard
 from .worker_pool import WorkerPool
 
 MAX_REWARD_FUNCS = 16  # kept with the examples that they unpacked from labels
+
+_BEARER = HTTPBearer(auto_error=False)
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,8 @@ class Service:
         return self.tasks[name]
 
 
-def make_app(tasks: Mapping[str, Task], pool: WorkerPool, admission: Admission) -> FastAPI:
-    """The application that scores completions by ``tasks`` in the processes of ``pool``."""
+def make_app(tasks: Mapping[str, Task], pool: WorkerPool, token: str | None = None) -> FastAPI:
+    """The application that scores completions by ``tasks`` in the processes of ``pool``, for those with the token."""
     app = FastAPI(
         title="grpo_env serve",
         version=__version__,
@@ -57,34 +59,46 @@ def make_app(tasks: Mapping[str, Task], pool: WorkerPool, admission: Admission) 
         redoc_url=None,
         redirect_slashes=False,
     )
-    if admission.token is None:  # on a loopback address: a name that a web page made point here is not the machine's
+    if token is None:  # on a loopback address: a name that a web page made point here is not the machine's
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=["localhost", "127.0.0.1", "::1", "[::1]"])
-    app.state.admission = admission
     service = Service(tasks, pool)
-    add_error_handlers(app, admission.deadline)
-    # Only described by this: ``check_token`` is called before a body is read.
-    token = [] if admission.token is None else [Depends(HTTPBearer(auto_error=False))]
-    app.include_router(_score_routes(service), dependencies=token)
-    app.include_router(_reward_routes(service), dependencies=token)
-    app.include_router(_status_routes(service, token))
+    add_error_handlers(app, pool.deadline)
+    checked = [] if token is None else [Depends(_token_check(token))]
+    for router in (_score_routes(service), _reward_routes(service), _task_routes(service)):
+        app.include_router(router, dependencies=checked)
+
+    @app.get("/healthz")
+    async def health() -> Health:
+        """Whether the server responds. A scoring process that has ended is replaced when it is needed."""
+        return Health(status="ok", workers=pool.alive, restarts=pool.restarts)
+
     return app
 
 
+def _token_check(token: str) -> Callable[..., None]:
+    def check_token(given: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]) -> None:
+        if given is None or not hmac.compare_digest(given.credentials.encode(), token.encode()):
+            detail = "the token is missing or wrong; send Authorization: Bearer TOKEN"
+            raise HTTPException(401, detail, {"WWW-Authenticate": "Bearer"})
+
+    return check_token
+
+
 def _score_routes(service: Service) -> APIRouter:
-    router = APIRouter(route_class=ScoringRoute)
+    router = APIRouter()
 
     @router.post("/score", response_model=ScoreResponse, responses=SCORING_ERRORS)
-    async def score(request: ScoreRequest, http: Request) -> Response:
+    async def score(request: ScoreRequest) -> Response:
         """Score completions. The response has a score for each, in order."""
         task = service.task(request.task)
-        scores = await service.pool.score(task.name, read_items(task, request.items), http.state.end)
+        scores = await service.pool.score(task.name, read_items(task, request.items))
         return Response(response_body(task.name, scores), media_type="application/json")
 
     return router
 
 
 def _reward_routes(service: Service) -> APIRouter:
-    router = APIRouter(route_class=ScoringRoute)
+    router = APIRouter()
 
     @lru_cache(MAX_REWARD_FUNCS)
     def reward_func(task: str | None, unscored: float | None) -> RewardFunc:
@@ -93,7 +107,6 @@ def _reward_routes(service: Service) -> APIRouter:
     @router.post("/get_reward", response_model=RewardResponse, responses=SCORING_ERRORS)
     async def rewards(
         request: RewardRequest,
-        http: Request,
         task: Annotated[str | None, Query(description="Name of a served task.")] = None,
         unscored: Annotated[
             float | None, Query(allow_inf_nan=False, description="The reward of a completion that cannot be scored.")
@@ -104,7 +117,7 @@ def _reward_routes(service: Service) -> APIRouter:
         # In a thread: the task's templates are rendered for each example.
         pairs = await asyncio.to_thread(func.read, request.query, request.prompts, request.labels)
         rows = [InputRow(place, str(place), None, example, (text,)) for place, (example, text) in enumerate(pairs)]
-        scores = await service.pool.score(func.task.name, rows, http.state.end)
+        scores = await service.pool.score(func.task.name, rows)
         # NaN in the logs stays NaN, which is not JSON; but OpenRLHF's reader accepts it, and does not accept null.
         body = json.dumps(func.reply([_decoded(score, func.task) for score in scores]))
         return Response(body, media_type="application/json")
@@ -118,20 +131,14 @@ def _decoded(score: str, task: Task) -> Score:
     return with_parts(task, Score.from_dict(data))
 
 
-def _status_routes(service: Service, token: Sequence[Any]) -> APIRouter:
+def _task_routes(service: Service) -> APIRouter:
     router = APIRouter()
     cards = [_card(task) for task in service.tasks.values()]
 
-    @router.get("/tasks", dependencies=[Depends(check_token), *token], responses=COMMON_ERRORS)
+    @router.get("/tasks", responses=COMMON_ERRORS)
     async def list_tasks() -> list[TaskCard]:
         """The served tasks."""
         return cards
-
-    @router.get("/healthz")
-    async def health() -> Health:
-        """Whether the server responds. A scoring process that has ended is replaced within a second or two."""
-        pool = service.pool
-        return Health(status="ok", workers=pool.alive, restarts=pool.restarts, waiting=pool.waiting)
 
     return router
 

@@ -20,24 +20,16 @@ COMMON_ERRORS: dict[int | str, dict[str, Any]] = {
 }
 SCORING_ERRORS: dict[int | str, dict[str, Any]] = {
     **COMMON_ERRORS,
-    400: {"model": ErrorResponse, "description": "The body is not valid JSON"},
-    408: {"model": ErrorResponse, "description": "The body did not arrive in time"},
-    413: {"model": ErrorResponse, "description": "The body is too large"},
-    415: {"model": ErrorResponse, "description": "The content type is not JSON"},
+    400: {"model": ErrorResponse, "description": "The body cannot be read"},
     422: {"model": ErrorResponse, "description": "Something in the body is wrong; the error names it"},
-    429: {
-        "model": ErrorResponse,
-        "description": "Too many requests are waiting",
-        "headers": {"Retry-After": {"schema": {"type": "integer"}, "required": True, "description": "Seconds"}},
-    },
     503: {"model": ErrorResponse, "description": "No scoring process can be started"},
-    504: {"model": ErrorResponse, "description": "The processes were busy with other requests"},
+    504: {"model": ErrorResponse, "description": "The items were not scored in time"},
 }
 
 
 def add_error_handlers(app: FastAPI, deadline: float) -> None:
     """Answer exceptions with ``{"detail": "..."}``."""
-    late = f"not scored within {deadline:g} s (--deadline); the processes were busy with other requests"
+    late = f"not scored within {deadline:g} s (--deadline); send it again, with fewer items, or start more --workers"
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(UsageError, _responding(422))
     app.add_exception_handler(RunError, _responding(503))
@@ -57,6 +49,8 @@ def _invalid(request: Request, error: Exception) -> Response:
 
 
 def _detail(problem: Mapping[str, Any], body: type[BaseModel]) -> str:
+    if problem["type"] == "json_invalid":
+        return f"the body is not valid JSON: {problem['ctx']['error']}"
     # pydantic names the branch of a union after its type ("str", "list[ChatMessage]"), which is no key of the request.
     keys = [str(key)[:100] for key in problem["loc"][1:] if key != "str" and not str(key).startswith("list[")]
     where = ".".join(keys) or "the body"

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from grpo_env.core import UNSCORED, BatchVerifier, Example, Message, Score, Status
+from grpo_env.core import BatchVerifier, Example, Message, Score
 from grpo_env.errors import UsageError
 from grpo_env.rows.jsonl import dump_line
 from grpo_env.scoring.completion import Recorded, read_completion
 from grpo_env.scoring.row_reader import InputRow
 from grpo_env.scoring.scorer import score_rows
 from grpo_env.taskfile.task import Task
-from grpo_env.workers.killable_worker import ProgramWorker
 
 from .schemas import Chat, Item
 
-PIECE = 32  # items: enough to outweigh the cost of sending them, few enough for processes to share a request
+PIECE = 16  # items: enough to outweigh the cost of sending them, few enough for other requests to wait for
 
 
 class Piece(NamedTuple):
@@ -28,18 +26,6 @@ class Piece(NamedTuple):
 
     task: str
     rows: tuple[InputRow, ...]
-    until: float
-    """When to begin no further group or item, by ``perf_counter``, which is the same clock in all processes."""
-    programs: float
-    """Seconds for programs that verifiers ask, such as computer algebra, and those of them for one item."""
-    item_programs: float
-
-
-class Scored(NamedTuple):
-    """The scores of a piece's first rows as JSON objects, and the seconds that programs took."""
-
-    scores: list[str]
-    programs: float
 
 
 @dataclass(frozen=True)
@@ -48,29 +34,27 @@ class PieceScorer:
 
     tasks: Mapping[str, Task]
 
-    def __call__(self, piece: Piece) -> Scored:
-        """A score for each row, in order, at least of the first unit. Nothing in the piece makes it raise.
+    def __call__(self, piece: Piece) -> list[str]:
+        """The scores of a piece as JSON objects, in order. Nothing in it makes this raise."""
+        return [
+            encode(row.id, row.scores[0] if row.scores else unscored(row.problem))
+            for row in score_rows(self.tasks[piece.task], piece.rows)
+        ]
+
+    def pieces(self, task: str, rows: Sequence[InputRow]) -> Iterator[list[InputRow]]:
+        """The rows of a request, cut into pieces of ``PIECE`` items and the rest of a group.
 
         A task with a batch verifier is scored whole: its model or server is fast only with many items at once.
         """
-        task = self.tasks[piece.task]
-        whole = any(isinstance(part, BatchVerifier) for part in task.verifier.walk())
-        scores: list[str] = []
-        left = piece.programs
-        for unit in [piece.rows] if whole else units(piece.rows):
-            ProgramWorker.seconds_left = share = max(0.0, min(left, piece.item_programs * len(unit)))
-            for row in score_rows(task, unit):
-                scores.append(encode(row.id, row.scores[0] if row.scores else unscored(row.problem)))
-            left -= share - ProgramWorker.seconds_left
-            if time.perf_counter() > piece.until:
-                break
-        return Scored(scores, piece.programs - left)
-
-    def late(self, task: str, why: str) -> Score:
-        """The total of an item that was late; unscored if that may be the fault of a server or a device."""
-        statuses = {part.late_status for part in self.tasks[task].verifier.walk()}
-        status: Status = "error" if not statuses.isdisjoint(UNSCORED) else "timeout"
-        return Score(None if status in UNSCORED else 0.0, status, name="total", explanation=why)
+        whole = any(isinstance(part, BatchVerifier) for part in self.tasks[task].verifier.walk())
+        piece: list[InputRow] = []
+        for unit in units(rows):
+            piece += unit
+            if len(piece) >= PIECE and not whole:
+                yield piece
+                piece = []
+        if piece:
+            yield piece
 
 
 def encode(id: str, score: Score) -> str:

@@ -109,7 +109,6 @@ class Health(BaseModel):
     status: str
     workers: int = Field(description="Running scoring processes.")
     restarts: int = Field(description="Scoring processes that replaced others.")
-    waiting: int = Field(description="Requests that wait for a process.")
 
 
 class ErrorResponse(BaseModel):

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import math
-import resource
 import signal
 import socket
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from types import FrameType
 
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import Task
 from grpo_env.workers.core_count import usable_cores
 
-from .admission import Admission
 from .app import make_app
 from .local_server import is_loopback, listen, quiet_server, url_of
 from .pieces import PieceScorer
@@ -25,7 +22,9 @@ from .worker_pool import WorkerPool
 KEEP_ALIVE = 60  # seconds; long, so that clients do not reuse a connection just as it is closed
 
 
-def serve(tasks: Sequence[Task], host: str, port: int, workers: int, admission: Admission) -> None:
+def serve(
+    tasks: Sequence[Task], host: str, port: int, *, workers: int = 0, deadline: float = 60.0, token: str | None = None
+) -> None:
     """Serve until SIGTERM or SIGINT, then answer the accepted requests and return.
 
     ``port`` 0 is any free port, ``workers`` 0 one for each core. Prints the address to standard output when ready.
@@ -34,41 +33,35 @@ def serve(tasks: Sequence[Task], host: str, port: int, workers: int, admission: 
     served = {task.name: task for task in tasks}
     if len(served) < len(tasks):
         raise UsageError(f"two tasks have the same name; given: {', '.join(task.name for task in tasks)}")
-    if admission.token is None and not is_loopback(host):
+    if token is None and not is_loopback(host):
         raise UsageError(
             f"--host {host} is not a loopback address: set a token (--token-file or GRPO_ENV_TOKEN) or use 127.0.0.1"
         )
     listener = listen(host, port)
-    _raise_open_files()
     for name in (signal.SIGTERM, signal.SIGINT):
         # uvicorn handles them while it serves and raises them again after its shutdown, which is no failure.
         signal.signal(name, _exit)
     try:
-        asyncio.run(_serve(served, listener, workers or usable_cores(), admission))
+        asyncio.run(_serve(served, listener, workers or usable_cores(), deadline, token))
     finally:
         listener.close()
 
 
-async def _serve(tasks: dict[str, Task], listener: socket.socket, workers: int, admission: Admission) -> None:
-    pool = WorkerPool(PieceScorer(tasks), workers, admission.deadline)
+async def _serve(
+    tasks: dict[str, Task], listener: socket.socket, workers: int, deadline: float, token: str | None
+) -> None:
+    pool = WorkerPool(PieceScorer(tasks), workers, deadline)
     try:
         await pool.start()
         server = quiet_server(
-            make_app(tasks, pool, admission),
+            make_app(tasks, pool, token),
             timeout_keep_alive=KEEP_ALIVE,
-            timeout_graceful_shutdown=math.ceil(3 * admission.deadline),  # to arrive, to be scored, to be read
+            timeout_graceful_shutdown=math.ceil(2 * deadline),  # to be scored, to be read
         )
         print(f"serving {', '.join(tasks)} on {url_of(listener)}", flush=True)
         await server.serve([listener])
     finally:
-        await pool.close()
-
-
-def _raise_open_files() -> None:
-    """The usual soft limit is 1,024 files, and the queue alone may hold as many connections."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(ValueError, OSError):  # macOS refuses its own hard limit
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        pool.close()
 
 
 def _exit(number: int, frame: FrameType | None) -> None:

@@ -19,10 +19,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from multiprocessing import Pipe
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 from weakref import WeakSet
 
-from grpo_env.core import SpentError
 from grpo_env.errors import RunError
 from grpo_env.workers.deadlines import Clock, Late, Lateness, Place, make_memory
 from grpo_env.workers.pipe_messages import BrokenFrameError, Frames, forever
@@ -247,12 +246,11 @@ class ReplaceableWorker(_Owner, Generic[A, B]):
         with self._lock:
             self._running()
 
-    def __call__(self, piece: A, seconds: float = inf, again: bool = True) -> B:
+    def __call__(self, piece: A, seconds: float = inf) -> B:
         """``work(piece)``; what is late in it scores 0 with status ``timeout`` and is not run again.
 
         Raises ``WorkerDiedError``, ``RunError`` if no process starts, and what ``work`` raises. With ``seconds``, a
-        verifier has at most half of what is left of them, so that there is time to score the rest again. Raises
-        ``LateVerifierError`` instead of that if not ``again``.
+        verifier has at most half of what is left of them, so that there is time to score the rest again.
         """
         end = time.monotonic() + seconds
         late: dict[Place, float] = {}
@@ -262,8 +260,6 @@ class ReplaceableWorker(_Owner, Generic[A, B]):
                     try:
                         return self._do(piece, late, max(0.0, end - time.monotonic()) / 2)
                     except LateVerifierError as error:
-                        if not again:
-                            raise
                         late[error.lateness.place] = error.lateness.seconds
             finally:
                 self._killed = False
@@ -310,9 +306,6 @@ class ReplaceableWorker(_Owner, Generic[A, B]):
 class ProgramWorker(_Owner):
     """``python -P -m module``. Unlike a ``ReplaceableWorker``'s, its answers are JSON, never unpickled."""
 
-    seconds_left: ClassVar[float] = inf
-    """Seconds by the clock that all programs of this process may still take. ``serve`` sets it for each piece."""
-
     def __init__(self, module: str, *arguments: str, environment: Mapping[str, str] | None = None) -> None:
         super().__init__()
         self._program = [module, *arguments]
@@ -327,24 +320,12 @@ class ProgramWorker(_Owner):
         """The answer to a request.
 
         Raises ``LateError`` after ``timeout`` seconds by the clock, or when the program passes its own
-        ``limit_processor_time``; ``WorkerDiedError`` if it ends otherwise, ``RunError`` if it does not start, and
-        ``SpentError`` where ``seconds_left`` ends it earlier.
+        ``limit_processor_time``; ``WorkerDiedError`` if it ends otherwise, and ``RunError`` if it does not start.
         """
-        start, left = time.monotonic(), ProgramWorker.seconds_left
-        try:
-            if left <= 0:
-                raise LateError("no seconds are left")
-            with self._lock:
-                process = self._running()
-                data = self._exchange(process, json.dumps(request).encode(), _within(min(timeout, left)))
-            answer: dict[str, Any] = json.loads(data)
-            return answer
-        except LateError as late:
-            if left < timeout:
-                raise SpentError("the seconds for computer algebra and other programs are used up") from late
-            raise
-        finally:
-            ProgramWorker.seconds_left -= time.monotonic() - start
+        with self._lock:
+            data = self._exchange(self._running(), json.dumps(request).encode(), _within(timeout))
+        answer: dict[str, Any] = json.loads(data)
+        return answer
 
     def close(self) -> None:
         """Kill the process and wait for its end."""

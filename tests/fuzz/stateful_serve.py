@@ -30,6 +30,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from grpo_env.core import Example, Group, score_groups
 from grpo_env.registry import load_file
 from grpo_env.scoring.completion import Recorded, read_completion
+from grpo_env.serving.schemas import MAX_ITEMS
 from grpo_env.taskfile.task import Task, load_task
 
 OWN = '''
@@ -65,7 +66,6 @@ prompt: {{user: "{{{{ question }}}}"}}
 verifiers: {verifiers}
 metric: accuracy
 """
-MAX_ITEMS, MAX_BODY = 64, 1 << 20
 LEAVE = "leave"  # an item with this text ends its process
 
 SAMPLES = [
@@ -99,7 +99,7 @@ BODIES = [
     b'{"task": "alone", "items": [{"completion": 5}]}', b"[" * 100_000,
     b'{"task": "alone", "items": [{"completion": []}]}',
     b'{"task": "alone", "items": [{"completion": "", "num_tokens": 1e999}]}', b"1" * 5000,
-    json.dumps({"task": "alone", "items": [{"completion": ""}] * (MAX_ITEMS + 1)}).encode(), b" " * (MAX_BODY + 1),
+    json.dumps({"task": "alone", "items": [{"completion": ""}] * (MAX_ITEMS + 1)}).encode(), b" " * 1000,
 ]  # fmt: skip
 MALFORMED = st.integers(0, len(BODIES) - 1).map(lambda number: BODIES[number])
 
@@ -125,7 +125,7 @@ class Server:
             "--deadline",
             "300",
         ]
-        command += ["--max-items", str(MAX_ITEMS), "--max-body", "1", "--verifiers", str(folder / "own.py")]
+        command += ["--verifiers", str(folder / "own.py")]
         self.errors = (folder / "errors").open("w+")
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.errors, text=True)
         assert self.process.stdout is not None

@@ -138,7 +138,7 @@ class Server:
 def server(tmp_path_factory):
     token = tmp_path_factory.mktemp("token") / "token"
     token.write_text(TOKEN + "\n")
-    limits = ("--workers", "2", "--deadline", "30", "--max-body", "1", "--queue", "4")
+    limits = ("--workers", "2", "--deadline", "30")
     running = Server(tmp_path_factory.mktemp("tasks"), *limits, "--token-file", str(token))
     yield running
     running.close()

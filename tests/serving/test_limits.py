@@ -13,11 +13,11 @@ from grpo_env.cli.app import app
 from grpo_env.errors import UsageError
 from grpo_env.serving.local_server import listen
 
-from .conftest import TOKEN, Server
+from .conftest import Server
 
 BAD = [
     (b"", 422, "the body: field required"),
-    (b"{", 400, "not valid JSON"),
+    (b"{", 422, "the body is not valid JSON"),
     (b"[1]", 422, "the body: input should be a valid dictionary"),
     ({"task": "obeys"}, 422, "items: field required"),
     ({"task": "obeys", "items": []}, 422, "items: list should have at least 1 item"),
@@ -43,15 +43,12 @@ BAD = [
     ({"items": [{"completion": "x"}]}, 422, "task: several tasks are served"),
     ({"task": "obeys", "items": [{f"k{n}": 0 for n in range(30_000)}]}, 422, "items.0.completion: field required"),
     ({"task": "obeys", "items": [{"completion": [{}] * 100_000}]}, 422, "items.0.completion.0.role: field required"),
-    (b'{"task":"obeys","items":[{"completion":"x","num_tokens":NaN}]}', 400, "not valid JSON"),
+    (b'{"task":"obeys","items":[{"completion":"x","num_tokens":NaN}]}', 422, "items.0.num_tokens: "),
     (b'{"task":"obeys","items":[{"completion":"x","num_tokens":1e999}]}', 422, "items.0.num_tokens: "),
-    (b'{"task":"obeys","items":[{"completion":"x","info":{"n":%s}}]}' % (b"9" * 5000), 400, "number out of range"),
-    (b'{"task":"obeys","items":[{"completion":"\\ud800"}]}', 400, "not valid JSON"),
-    (b'{"task":"obeys","items":[{"completion":"\xff"}]}', 400, "invalid unicode"),
-    (b'{"task":"obeys","items":' + b"[" * 100_000, 400, "recursion limit"),
-    (b'{"task":"obeys","items":' + b'{"a":' * 100_000, 400, "recursion limit"),
-    ('{"task": "obeys"}'.encode("utf-16"), 400, "not valid JSON"),
-    (b" " * ((1 << 20) + 1), 413, "more than 1,048,576 bytes (--max-body)"),
+    (b'{"task":"obeys","items":[{"completion":"x","info":{"n":%s}}]}' % (b"9" * 5000), 400, "error parsing the body"),
+    (b'{"task":"obeys","items":[{"completion":"\xff"}]}', 400, "error parsing the body"),
+    (b'{"task":"obeys","items":' + b"[" * 100_000, 400, "error parsing the body"),
+    (b'{"task":"obeys","items":' + b'{"a":' * 100_000, 400, "error parsing the body"),
 ]
 
 
@@ -62,7 +59,9 @@ def test_a_bad_body_gets_a_status_and_a_reason(server, body, status, why):
     assert reply.headers["content-type"] == "application/json"
 
 
-@pytest.mark.parametrize("text", ["{" * 200_000, "9" * 900_000, "\\boxed{9**9**9**9}", "\u202e\x00\uffff" * 1000])
+@pytest.mark.parametrize(
+    "text", ["{" * 200_000, "\ud800", "9" * 900_000, "\\boxed{9**9**9**9}", "\u202e\x00\uffff" * 1000]
+)
 def test_hostile_text_is_scored_like_any_other(server, text):
     reply = server.score("gsm8k", {"completion": text, "answer": "18"}, {"completion": "#### 18", "answer": "18"})
     assert reply.status == 200
@@ -74,16 +73,8 @@ def test_only_uncompressed_json_is_accepted(server):
     item = json.dumps({"task": "obeys", "items": [{"completion": "abc"}]}).encode()
     assert server.post(item, Content_Type="application/json; charset=utf-8").values == [3.0]
     for content_type in ("text/plain", "application/x-www-form-urlencoded", "application/jsonp", ""):
-        assert server.post(item, Content_Type=content_type).status == 415
+        assert server.post(item, Content_Type=content_type).status == 422
     assert server.post(gzip.compress(item), Content_Encoding="gzip").status == 400
-
-
-def test_a_body_in_chunks_has_the_same_limit(server):
-    headers = {"Content-Type": "application/json", "Transfer-Encoding": "chunked", "Authorization": f"Bearer {TOKEN}"}
-    item = json.dumps({"task": "obeys", "items": [{"completion": "abc"}]}).encode()
-    assert server.request("POST", "/score", iter([item[:9], item[9:]]), headers, encode_chunked=True).values == [3.0]
-    blocks = (b" " * 65536 for _ in range(17))
-    assert server.request("POST", "/score", blocks, headers, encode_chunked=True).status == 413
 
 
 WRONG_TOKENS = [
@@ -118,11 +109,6 @@ def exchanged(server, data, half_close=False):
 HEAD = b"POST /score HTTP/1.1\r\nHost: [::1]\r\nAuthorization: Bearer open-sesame\r\nContent-Type: application/json\r\n"
 
 
-def test_a_body_announced_as_too_large_is_refused_at_once(server):
-    received = exchanged(server, HEAD + b"Content-Length: 99999999999\r\n\r\n{", half_close=True)
-    assert received.startswith(b"HTTP/1.1 413 ")
-
-
 @pytest.fixture(scope="module")
 def hasty(tmp_path_factory):
     running = Server(tmp_path_factory.mktemp("hasty"), "--workers", "1", "--deadline", "0.5")
@@ -138,11 +124,6 @@ def test_a_server_without_a_token_answers_only_requests_for_this_machine(hasty, 
     assert received.startswith(f"HTTP/1.1 {status} ".encode())
 
 
-def test_a_body_that_does_not_arrive_times_out(hasty):
-    received = exchanged(hasty, HEAD + b"Content-Length: 100\r\n\r\n{")
-    assert received.startswith(b"HTTP/1.1 408 ")
-
-
 @pytest.mark.parametrize(
     "data",
     [
@@ -155,25 +136,10 @@ def test_invalid_http_is_a_bad_request(server, data):
     assert exchanged(server, data).startswith(b"HTTP/1.1 400 ")
 
 
-def test_a_refused_request_with_invalid_chunks_leaves_no_traceback(tmp_path_factory):
-    """uvicorn reads the chunks before the request is refused, and answers them with 400."""
-    running = Server(tmp_path_factory.mktemp("chunks"), "--workers", "1")
-    try:
-        received = exchanged(running, HEAD + b"Transfer-Encoding: chunked\r\n\r\nx\r\n")
-        assert received.startswith(b"HTTP/1.1 400 ")
-        running.process.terminate()
-        assert running.process.communicate(timeout=30)[1] == ""
-    finally:
-        running.close()
-
-
-@pytest.mark.slow
-def test_items_that_do_not_end_time_out_although_there_are_too_many(hasty):
+def test_a_request_that_takes_too_long_is_answered_so_and_its_process_ended(hasty):
     (before,) = hasty.workers()
-    reply = hasty.score("obeys", *["sleep"] * 30)
-    assert (reply.status, reply.values) == (200, [0.0] * 30)
-    assert {score["status"] for score in reply.json["scores"]} <= {"timeout", "scored"}
-    assert reply.json["scores"][-1]["explanation"] == "the request was not scored within 0.5 s"
+    reply = hasty.score("obeys", *["nap"] * 3)
+    assert (reply.status, reply.detail.partition(";")[0]) == (504, "not scored within 0.5 s (--deadline)")
     end = time.monotonic() + 20
     while (reply := hasty.score("obeys", "abc")).status == 504 and time.monotonic() < end:
         continue  # a new process may take longer to start than requests may wait here
@@ -190,40 +156,16 @@ def patient(tmp_path_factory):
 
 @pytest.mark.slow
 def test_a_request_of_slow_items_does_not_keep_others_waiting(patient):
-    """Its items take 40 s, more than requests may take. They had the only process for themselves, and no scores."""
-    naps = [f"nap{number}" for number in range(80)]
+    """Its items take 20 s in the only process, of which another request waits for 8 s at most."""
     slow = []
-    thread = threading.Thread(target=lambda: slow.append(patient.score("obeys", *naps)))
+    thread = threading.Thread(target=lambda: slow.append(patient.score("obeys", *["nap"] * 40)))
     thread.start()
-    neighbors = [patient.score("obeys", "abc") for _ in range(5)]
+    time.sleep(0.5)
+    start = time.monotonic()
+    assert patient.score("obeys", "abc").values == [3.0]
+    assert time.monotonic() - start < 15
     thread.join()
-    assert [reply.values for reply in neighbors] == [[3.0]] * 5
-    assert slow[0].status == 200
-    done = slow[0].values.index(0.0)
-    assert 0 < done < 80
-    assert slow[0].values == [float(len(nap)) for nap in naps[:done]] + [0.0] * (80 - done)
-    assert {score["status"] for score in slow[0].json["scores"][done:]} == {"timeout"}
-
-
-@pytest.mark.slow
-def test_hard_formulas_use_up_the_seconds_of_their_request_for_algebra_alone(patient):
-    """Each takes computer algebra about half a second or more, and a request has 12.5 s of it."""
-    hard = [
-        {
-            "completion": rf"\boxed{{\int_0^1 \frac{{\sin(x^{{{n}}})}}{{\sqrt{{1+x^{{{n + 2}}}}}}} dx}}",
-            "answer": rf"\int_0^1 \frac{{\cos(x^{{{n}}}+1)}}{{\sqrt{{2+x^{{{n + 1}}}}}}}\, dx",
-        }
-        for n in range(20, 84)
-    ]
-    reply = patient.score("gsm8k", *hard, {"completion": "#### 18", "answer": "18"})
-    assert reply.status == 200
-    *late, easy = [score["parts"][0] for score in reply.json["scores"]]
-    assert (easy["value"], easy["status"]) == (1.0, "scored")
-    assert {part["value"] for part in late} == {0.0}
-    spent = {part["explanation"] for part in late if part["status"] == "timeout"}  # which ones depends on the machine
-    assert "the seconds for computer algebra and other programs are used up" in spent
-    # What was not read for lack of time is not remembered as unreadable.
-    assert patient.score("gsm8k", {"completion": r"\boxed{\frac{\pi}{2}}", "answer": r"\frac{\pi}{2}"}).status == 200
+    assert slow[0].values == [3.0] * 40
 
 
 @pytest.mark.slow
@@ -234,17 +176,6 @@ def test_a_late_item_times_out_and_its_neighbors_do_not(patient):
     assert late["status"] == "timeout"
     assert late["explanation"].startswith("serving_obeys did not end within ")
     assert patient.score("obeys", "abc").values == [3.0]
-
-
-def test_the_queue_does_not_grow(server):
-    threads, replies = server.at_once(*["nap"] * 7)
-    for thread in threads:
-        thread.join()
-    refused = [reply for reply in replies if reply.status == 429]
-    assert len(refused) == 3  # --queue 4
-    assert {reply.headers["retry-after"] for reply in refused} == {"1"}
-    assert [reply.values for reply in replies if reply.status == 200] == [[3.0]] * 4
-    assert server.score("obeys", "abc").values == [3.0]
 
 
 def test_the_description_contains_limits_and_security(server):
