@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from grpo_env import __version__
-from grpo_env.errors import GrpoEnvError, UsageError
+from grpo_env.errors import GrpoEnvError
 
 from .calibrate import calibrate
 from .options import say
@@ -26,40 +26,13 @@ from .view import view_app
 
 TASKS, COMPLETIONS, TRAINING, SERVE = "Tasks", "Completions", "Training", "Serve"
 FIRST = ("tasks", "verifiers")
-FORMER = {
-    "export rewards": "the scores file has the group and the total of each row",
-    "export --margin": "use --per-prompt, which takes the largest differences first",
-    "export --min-total": "use --part total --min-value",
-    "export --no-prompt": "delete the key prompt of the rows",
-    "export --truncated": "truncated completions are left out",
-    "calibrate": "use grpo_env view calibrate",
-    "label-steps": "use grpo_env reward-model label-steps",
-    "play": "use grpo_env tasks play",
-    "plot": "use grpo_env view RUN, which draws the run's curves",
-    "push": "use hf upload ORG/NAME RUN/model --private",
-    "report": "use grpo_env view report",
-    "settings": "use grpo_env train --settings",
-    "watch": "use grpo_env view RUN, also while the run goes on",
-    "serve --max-items": "it is always 4,096; leave it out",
-    "train --push": "use hf upload ORG/NAME RUN/model --private after the run",
-    "view --groups": "use grpo_env view SCORES --out PAGE --query signal=mixed",
-    "view --png": "the page has its charts as SVG; leave it out",
-}
-"""Commands, and their options, of 0.1.0 that 0.2.0 does not have, and what to write."""
 
 
 class Commands(TyperGroup):
-    """Lists ``FIRST`` before the commands, as a user meets them, and says what became of the ``FORMER`` ones."""
+    """Lists ``FIRST`` before the commands, as a user meets them."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return sorted(super().list_commands(ctx), key=lambda name: name not in FIRST)
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        command, *rest = args
-        for name in (command, *(f"{command} {word.partition('=')[0]}" for word in rest)):
-            if name in FORMER:
-                raise UsageError(f"{name} is gone; {FORMER[name]}")
-        return super().resolve_command(ctx, args)
 
 
 app = typer.Typer(

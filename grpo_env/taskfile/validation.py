@@ -13,10 +13,8 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from grpo_env.core import Verifier
 from grpo_env.errors import UsageError, nearest
-from grpo_env.registry import built_in_name
 from grpo_env.terminal import shortened
 
-from .removed_keys import REMOVED
 from .schema import VerifierSpec
 
 SHOWN = 100  # characters of a value in a message
@@ -57,8 +55,7 @@ def check_names(cls: type[Verifier], options: Iterable[str], source: str, at: Se
         if key not in known:
             # An entry of `verifiers` has the options of its verifier next to its own keys.
             names = {*known, *VerifierSpec.model_fields} - {"parts"}
-            text = _unknown_key(key, names, f"{built_in_name(cls)}.{key}")
-            raise UsageError(f"{source}: {'.'.join([*at, key])}: {text}")
+            raise UsageError(f"{source}: {'.'.join([*at, key])}: unknown key; {nearest(key, names)}")
 
 
 def validated_options(
@@ -70,9 +67,6 @@ def validated_options(
         if key == "parts":
             values[key] = value
             continue
-        for former in value if isinstance(value, list) else (value,):
-            if instead := REMOVED.get(f"{built_in_name(cls)}.{key}={former}"):
-                raise UsageError(f"{source}: {'.'.join([*at, key])}: {former!r} is gone; {instead}")
         try:
             values[key] = _adapter(cls, key).validate_python(value)
         except ValidationError as error:
@@ -104,12 +98,12 @@ def _usage_error(error: ValidationError, data: Any, model: Any, source: str, at:
     )
     if problems[chosen]["type"] == "missing":  # perhaps it is there, misspelled
         unknown = {path[-1]: n for n, path in enumerate(paths) if problems[n]["type"] == "extra_forbidden"}
-        meant = [*REMOVED.keys() & unknown, *get_close_matches(str(problems[chosen]["loc"][-1]), unknown)]
+        meant = get_close_matches(str(problems[chosen]["loc"][-1]), unknown)
         chosen = next((unknown[name] for name in meant), chosen)
     problem, path = problems[chosen], paths[chosen]
     where = f"{source}: {'.'.join([*at, *path])}" if (at or path) else source
     if problem["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-        text = _unknown_key(path[-1], _keys(model, path[:-1]))
+        text = f"unknown key; {nearest(path[-1], _keys(model, path[:-1]))}"
     elif problem["type"] == "missing" and isinstance(problem["loc"][-1], int):
         text = f"too few items, got {shortened(repr(problem['input']), SHOWN)}"
     elif problem["type"] == "missing":
@@ -131,13 +125,6 @@ def _others(problems: Sequence[Any], paths: Sequence[list[str]], path: list[str]
     given = [other for other, problem in zip(paths, problems, strict=True) if problem["type"] != "missing"]
     others = dict.fromkeys(".".join([*at, *other]) for other in given if other[:2] != path[:2])
     return f" (also wrong: {', '.join(others)})" if others else ""
-
-
-def _unknown_key(key: str, known: Iterable[str], option: str = "") -> str:
-    """What is wrong with a key, which may be the ``option`` of a verifier (``NAME.OPTION``)."""
-    if instead := REMOVED.get(option) or REMOVED.get(key):
-        return f"this key is gone; {instead}"
-    return f"unknown key; {nearest(key, known)}"
 
 
 def _user_path(problem: Any, data: Any) -> list[str]:

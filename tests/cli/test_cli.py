@@ -12,9 +12,8 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-import typer.main
 
-from grpo_env.cli.app import FORMER, app, main
+from grpo_env.cli.app import main
 from grpo_env.cli.options import split_overrides
 from grpo_env.trainer.engine.bundled import BUNDLED
 
@@ -54,18 +53,6 @@ def file(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     return path
-
-
-@pytest.mark.parametrize("former", FORMER)
-def test_a_command_of_0_1_0_is_answered_with_what_to_write_now(former):
-    command, *option = former.split()
-    done = grpo_env(command, "x", *option)
-    assert done.returncode == 2
-    assert done.stderr.strip() == f"grpo_env: {former} is gone; {FORMER[former]}"
-    if now := re.match(r"use grpo_env (\w\S*)(?: ([a-z-]\S*))?", FORMER[former]):
-        commands = typer.main.get_command(app).commands
-        assert now[1] in commands
-        assert now[2] is None or now[2] in {*getattr(commands[now[1]], "commands", ()), "--settings"}
 
 
 def test_score_reads_stdin_and_writes_rows_to_stdout_and_the_summary_to_stderr(file):

@@ -6,7 +6,6 @@ import os
 import pickle
 import re
 import sys
-from dataclasses import fields
 from types import SimpleNamespace
 
 import pytest
@@ -18,7 +17,6 @@ from grpo_env.core import Example, Message
 from grpo_env.docgen.task_summary import describe
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.prompt import unused_template_kwargs
-from grpo_env.taskfile.removed_keys import REMOVED
 from grpo_env.taskfile.task import find_task_file, finds_task, load_task, make_task, task_files
 from grpo_env.taskfile.yaml_file import parse_yaml
 
@@ -368,7 +366,6 @@ def test_bad_gold_answers_are_errors_or_skipped(file, folder):
         ("verifiers", {}, "verifiers: "),
         ("verifiers.acuracy", {}, "verifiers.acuracy: unknown verifier 'acuracy'; did you mean 'accuracy'?"),
         ("verifiers.accuracy.wieght", 1, "verifiers.accuracy.wieght: unknown key; did you mean 'weight'?"),
-        ("verifiers.accuracy.sources", ["boxed", "a_line"], "accuracy.sources: 'a_line' is gone; use phrase"),
         ("verifiers.accuracy.threshold", 0.5, "verifiers.accuracy.threshold: unknown key; known: brackets, "),
         ("verifiers.accuracy.weight", "much", "verifiers.accuracy.weight: "),
         ("verifiers.accuracy.weight", float("nan"), "verifiers.accuracy.weight: Input should be a finite number"),
@@ -383,7 +380,6 @@ def test_bad_gold_answers_are_errors_or_skipped(file, folder):
         ("verifiers.accuracy.rel_tol", float("nan"), "rel_tol: nan is not a value"),
         ("verifiers.accuracy.weight", {"linear": {"from": 1, "to": 0}}, "weight.linear.steps: this key is required"),
         ("verifiers.accuracy.when", "tags", "unknown part 'tags'"),
-        ("verifiers.accuracy.weight", {"cosine": {}}, "accuracy.weight.cosine: this key is gone; use linear: {from,"),
         (
             "verifiers.short",
             {"use": "cosine_length", "correct": [1], "of": {"a": {"use": "accuracy"}}},
@@ -399,7 +395,7 @@ def test_bad_gold_answers_are_errors_or_skipped(file, folder):
             {"use": "any_of", "deadline": 5, "of": {"a": {"use": "accuracy"}}},
             "verifier 'any': deadline: it combines several parts; set this under 'of', for each of them",
         ),
-        ("deadline", 5, "deadline: this key is gone; give each verifier its own"),
+        ("deadline", 5, "deadline: unknown key; known: cases, "),
         ("verifiers.total", {"use": "tag_count"}, "verifiers.total: 'total' is the name of the whole reward; rename"),
         ("verifiers", {"accuracy": {}, "v1.2": {"use": "tag_count"}}, "verifiers.v1.2: a dot in a name separates"),
         ("verifiers.accuracy.statuses", {"no_anser": 1}, "did you mean 'no_answer'?"),
@@ -434,18 +430,6 @@ def test_an_invalid_task_file_is_one_line_with_file_key_and_hint(folder, key, va
     assert message.startswith("my/file.yaml: ")
     assert line in message
     assert "\n" not in message
-
-
-@pytest.mark.parametrize("former", sorted(REMOVED.keys() - {"cosine", "deadline"}))  # which are in the table above
-def test_an_option_or_value_of_0_1_0_is_answered_with_what_to_write_now(folder, former):
-    key, _, value = former.partition("=")
-    use, _, option = key.rpartition(".")
-    entry = {"use": use or "accuracy", option: value or 1}
-    with pytest.raises(UsageError) as caught:
-        make_task(changed("verifiers", {"part": entry}), "my/file.yaml", folder)
-    what = repr(value) if value else "this key"
-    assert str(caught.value) == f"my/file.yaml: verifiers.part.{option}: {what} is gone; {REMOVED[former]}"
-    assert (option in {field.name for field in fields(registry.find(entry["use"]))}) == bool(value)
 
 
 @pytest.mark.parametrize(("wrong", "right"), [("verifyers", "verifiers"), ("metrc", "metric"), ("taks", "task")])
