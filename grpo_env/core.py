@@ -16,8 +16,6 @@ from pathlib import Path
 from traceback import walk_tb
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
-from grpo_env.html_table import html_table
-
 Finish = Literal["stop", "length", "turns", "unknown"]
 CallProblem = Literal["", "unreadable", "unknown_tool", "wrong_arguments", "raised", "late", "unknown"]
 
@@ -309,17 +307,6 @@ class Score:
 
     def __str__(self) -> str:
         return "\n".join(self._lines(indent=0))
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows: a line for it and for each part, nested ones as ``outer.inner``."""
-        return html_table(("part", "value", "weight", "explanation", "answer", "gold"), self._cells())
-
-    def _cells(self, outer: str | None = None) -> Iterator[tuple[object, ...]]:
-        name = f"{outer}.{self.name}" if outer else self.name or "score"
-        value = self.status if self.value is None else self.value
-        yield name, value, None if outer is None else self.weight, self.explanation, self.answer, self.gold
-        for part in self.parts:
-            yield from part._cells("" if outer is None else name)
 
     def _lines(self, indent: int) -> Iterator[str]:
         value = "unscored" if self.value is None else f"{self.value:.4g}"

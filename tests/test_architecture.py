@@ -44,7 +44,6 @@ STDLIB_ONLY = [
     "core",
     "endpoint",
     "errors",
-    "html_table",
     "lazy_regex",
     "plural",
     "registry",

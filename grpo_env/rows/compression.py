@@ -1,8 +1,7 @@
-"""Opens a file, standard input or a part of a zip, decompresses it, and turns UTF-16 into UTF-8."""
+"""Opens a file, standard input or a part of a zip, and decompresses it."""
 
 from __future__ import annotations
 
-import codecs
 import gzip
 import io
 import shutil
@@ -32,17 +31,17 @@ class DamagedError(Exception):
 
 @contextmanager
 def open_source(path: Path | Literal["-"]) -> Iterator[io.BufferedReader]:
-    """A file, or standard input (``-``), decompressed, and as UTF-8 if it is UTF-16, which Excel calls Unicode text.
+    """A file, or standard input (``-``), decompressed.
 
-    gzip, Zstandard and UTF-16 are detected by their first bytes, not by name. The stream is seekable if it is the file
+    gzip and Zstandard are detected by their first bytes, not by name. The stream is seekable if it is the file
     itself. Raises ``UsageError`` for a file that cannot be opened; opening and reading raise ``DamagedError``.
     """
     if is_stdin(path):
-        yield _decoded(cast(io.BufferedReader, sys.stdin.buffer))
+        yield _decompressed(cast(io.BufferedReader, sys.stdin.buffer))
         return
     with ExitStack() as stack:
         try:
-            stream = _decoded(stack.enter_context(io.BufferedReader(io.FileIO(path), BLOCK)))
+            stream = _decompressed(stack.enter_context(io.BufferedReader(io.FileIO(path), BLOCK)))
         except IsADirectoryError as error:
             raise UsageError(f"{path}: {folder_problem(Path(path))}") from error
         except FileNotFoundError as error:
@@ -77,7 +76,7 @@ def open_member(name: str, archive: ZipFile, member: str) -> io.BufferedReader:
         info.compress_type, info.file_size, info.CRC = ZIP_STORED, info.compress_size, None  # type: ignore[assignment]
     try:
         stored = _buffered(archive.open(info))
-        return _decoded(_decompressed(stored) if is_zstandard else stored)
+        return _decompressed(_decompressed(stored) if is_zstandard else stored)
     except (RuntimeError, BadZipFile) as error:
         raise UsageError(f"{name}, {member}: cannot be read ({error})") from error
 
@@ -92,21 +91,6 @@ def folder_problem(folder: Path) -> str:
 def is_stdin(path: Path | Literal["-"]) -> bool:
     """Whether a path means standard input."""
     return str(path) == STDIN
-
-
-def _decoded(stream: io.BufferedReader) -> io.BufferedReader:
-    """The stream decompressed, and as UTF-8; UTF-16 is held in memory.
-
-    What UTF-16 cannot mean becomes bytes that are not UTF-8, so that their row is reported.
-    """
-    stream = _decompressed(stream)
-    if not head(stream).startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return stream
-    try:
-        text = stream.read().decode("utf-16", "surrogatepass")
-    except UnicodeDecodeError as error:
-        raise DamagedError(f"not valid UTF-16 ({error.reason})") from error
-    return _buffered(io.BytesIO(text.encode("utf-8", "surrogatepass")))
 
 
 def _decompressed(stream: io.BufferedReader) -> io.BufferedReader:

@@ -15,7 +15,6 @@ from zipfile import BadZipFile, ZipFile
 from grpo_env.errors import UsageError
 
 from .compression import COMPRESSED, DamagedError, head, is_stdin, open_member, open_source, seekable
-from .json_list import json_list_elements
 
 KINDS = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
 SUFFIXES = KINDS + tuple(map("".join, product(KINDS, COMPRESSED)))
@@ -197,8 +196,10 @@ def _jsonl(name: str, stream: io.BufferedReader) -> Iterator[Line | Record]:
 def _json(name: str, stream: io.BufferedReader) -> Iterator[Line | Record]:
     """The rows of a list, of an object, or of lines, which many files called .json have."""
     if head(stream).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"["):
-        with io.TextIOWrapper(stream, encoding="utf-8-sig") as text:
-            yield from _numbered(json_list_elements(text, LONGEST))
+        try:
+            yield from _numbered(json.loads(stream.read().decode("utf-8-sig")))
+        except (ValueError, RecursionError) as error:
+            raise UsageError(f"{name}: not valid JSON ({_short(error)})") from error
         return
     lines = _jsonl(name, stream)
     first = list(islice(lines, 2))
@@ -217,7 +218,7 @@ def _json(name: str, stream: io.BufferedReader) -> Iterator[Line | Record]:
         expected = "expected a list of objects, an object that holds one, or one object per line"
         raise UsageError(f"{name}: not valid JSON rows ({document.problem}); {expected}")
     rows = _rows_in(document.row)
-    yield from [document] if rows is None else _numbered(iter(rows))
+    yield from [document] if rows is None else _numbered(rows)
 
 
 def _rows_in(document: dict[str, Any]) -> list[Any] | None:
@@ -236,15 +237,10 @@ def _rows_in(document: dict[str, Any]) -> list[Any] | None:
     return None
 
 
-def _numbered(rows: Iterator[Any]) -> Iterator[Record]:
-    number = 0
-    try:
-        for number, row in enumerate(rows, start=1):
-            problem = "" if isinstance(row, dict) else f"expected a JSON object, found {type(row).__name__}"
-            yield Record(number, None if problem else row, problem, is_line=False)
-    except (DamagedError, ValueError, RecursionError) as error:
-        reason = str(error) if isinstance(error, DamagedError) else f"not valid JSON ({_short(error)})"
-        yield Record(number + 1, None, f"{reason}; nothing after this row can be read", is_line=False)
+def _numbered(rows: Iterable[Any]) -> Iterator[Record]:
+    for number, row in enumerate(rows, start=1):
+        problem = "" if isinstance(row, dict) else f"expected a JSON object, found {type(row).__name__}"
+        yield Record(number, None if problem else row, problem, is_line=False)
 
 
 def _csv(name: str, stream: io.BufferedReader) -> Iterator[Record]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import inspect
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from threading import Timer
 from typing import Any
 
 from rich.console import Console
@@ -20,7 +19,6 @@ from grpo_env import __version__
 from grpo_env.core import Example
 from grpo_env.errors import UsageError
 from grpo_env.plural import counted
-from grpo_env.rows.compression import is_stdin
 from grpo_env.rows.formats.join import By
 from grpo_env.rows.writer import check_new
 from grpo_env.taskfile.schema import AnySplit
@@ -38,8 +36,6 @@ from .resume import OutputFile, ResumableOutput, StreamOutput, examples_hash, re
 from .scores_to_parquet import write_parquet
 from .summary import ScoreSummary
 from .summary_table import print_summary, progress
-
-PATIENCE = 3.0  # seconds until a run says that it waits for the first rows of a pipe
 
 
 @dataclass(frozen=True)
@@ -80,7 +76,7 @@ def score_files(
     options = options or Options()
     if out is not None:  # before pipes are read
         check_new(out.path, (".jsonl", ".parquet"), overwrite=True)
-    inputs = _open_inputs(task, files, options, console)
+    inputs = _open_inputs(task, files, options)
     for file in inputs:
         console.print(f"{file.name}: {file.file_format.name}", markup=False)
     examples = _examples(task, options.split, {file.file_format.joins for file in inputs})
@@ -104,20 +100,6 @@ def score_files(
     return output.summary
 
 
-@contextmanager
-def _tells_if_it_waits(file: Path, console: Console) -> Iterator[None]:
-    """Prints a line if a pipe gives no rows for ``PATIENCE`` seconds; opening one that nobody writes to never ends."""
-    line = f"{'standard input' if is_stdin(file) else file}: a pipe to which nothing was written yet; waiting"
-    timer = Timer(PATIENCE, warn, [console, line])
-    timer.daemon = True
-    if not file.is_file():
-        timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-
-
 def _examples(task: Task, split: AnySplit, joins: set[By | None]) -> list[Example]:
     """The examples that rows are joined with, if any are. Raises ``UsageError`` where their order is not the data's."""
     is_divided = any(isinstance(part, float) for part in task.spec.dataset.split.values())
@@ -129,14 +111,11 @@ def _examples(task: Task, split: AnySplit, joins: set[By | None]) -> list[Exampl
     return task.examples(split) if any(joins) else []
 
 
-def _open_inputs(task: Task, files: Sequence[Path], options: Options, console: Console) -> list[InputFile]:
+def _open_inputs(task: Task, files: Sequence[Path], options: Options) -> list[InputFile]:
     for file in files:
         if files.count(file) > 1:
             raise UsageError(f"{file}: is given twice")
-    inputs = []
-    for file in files:
-        with _tells_if_it_waits(file, console):
-            inputs.append(InputFile(file, task, options.fields, options.join))
+    inputs = [InputFile(file, task, options.fields, options.join) for file in files]
     require_rows(inputs)
     return inputs
 

@@ -12,9 +12,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from grpo_env.core import Completion, Example, Format, Group, Score, Verifier, score_groups, score_one
+from grpo_env.core import Completion, Example, Format, Score, Verifier, score_one
 from grpo_env.errors import UsageError, nearest, no_such_file
-from grpo_env.html_table import html_table
 from grpo_env.registry import find, home, is_safe_mode, locate
 
 from .dataset import HUB_KEYS, SplitRows, is_local, load_rows
@@ -46,14 +45,6 @@ class Task:
     source: str
     folder: Path
     verifier: Verifier
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows: the parts of the reward with their options."""
-        parts = (
-            (f"{name} (metric)" if name == self.metric else name, part) for name, part in self.spec.verifiers.items()
-        )
-        rows = ((name, part.weight, part.model_dump(exclude_unset=True, exclude={"weight"})) for name, part in parts)
-        return html_table(("part", "weight", "options"), rows, f"{self.name}: {self.spec.description}")
 
     @property
     def name(self) -> str:
@@ -205,23 +196,6 @@ class Task:
         ``info`` holds the columns of its row. Raises ``TypeError`` for a completion or gold answer that is not a text.
         """
         return score_one(self.verifier, Example("", answer=answer, info=info or {}), self._completion(completion))
-
-    def score_many(
-        self,
-        completions: Sequence[str | Completion],
-        *,
-        answers: Sequence[str | None] | None = None,
-        infos: Sequence[Mapping[str, Any]] | None = None,
-    ) -> list[Score]:
-        """Score completions, each against its own gold answer, in one batch: for a judge or a model as verifier.
-
-        Completions of one prompt that are compared with each other are a group: ``grpo_env.score_groups``. Raises
-        ``ValueError`` unless there is one answer and one mapping of columns for each.
-        """
-        count = len(completions)
-        rows = zip(completions, answers or [None] * count, infos or [{}] * count, strict=True)
-        groups = [Group(Example("", answer=answer, info=info), [self._completion(text)]) for text, answer, info in rows]
-        return [score for (score,) in score_groups(self.verifier, groups)]
 
     def _completion(self, completion: str | Completion) -> Completion:
         if isinstance(completion, str):

@@ -177,25 +177,3 @@ def test_step_levels_and_codes_of_invisible_characters():
     assert [level(value, 0, 1) for value in (0, 0.19, 0.5, 0.81, 1)] == [0, 0, 2, 4, 4]
     assert level(1, 1, 1) == 4
     assert visible("a\tb\nc\x7f\ufeff") == "a\tb\nc⟨U+007F⟩⟨U+FEFF⟩"
-
-
-# Notebooks
-
-
-def cells(html):
-    return [re.findall(r"<t[dh]>(.*?)</t[dh]>", row) for row in re.findall(r"<tr>(.*?)</tr>", html)]
-
-
-def test_a_report_shows_itself_in_a_notebook_with_its_warnings(rows, hostile):
-    html = make_report(rows)._repr_html_()
-    assert html.count("<table") == 2
-    table = cells(html)
-    assert table[:2] == [
-        ["part", "mean", "scored", "weight", "fraction of the reward&#x27;s variance"],
-        ["accuracy", "0.5", "8", "1", "0.2532"],
-    ]
-    assert [row[0] for row in table[2:4]] == ["tidy", "warning"]
-    assert table[4][0].startswith("20% of the completions are unscored; first reasons: accuracy: gold is not a number")
-    hostile_html = make_report(hostile)._repr_html_()
-    assert not set(Page(hostile_html).tags) & {"script", "img", "b", "pre"}
-    assert not set("\x1b\u202e\ud800\x00") & set(hostile_html)

@@ -9,7 +9,6 @@ import random
 import signal
 import subprocess
 import sys
-import threading
 import time
 from dataclasses import dataclass
 
@@ -25,7 +24,7 @@ from grpo_env.registry import load_file, verifier
 from grpo_env.results.part_scores import named_scores
 from grpo_env.results.rows import read_scores
 from grpo_env.rows.reader import read_records
-from grpo_env.scoring import Fields, Options, OutputFile, chunks, files, score_files
+from grpo_env.scoring import Fields, Options, OutputFile, chunks, score_files
 from grpo_env.scoring.chunks import Chunk
 from grpo_env.scoring.input_file import InputFile
 from grpo_env.scoring.job import Job
@@ -546,22 +545,3 @@ def test_an_output_in_no_folder_is_refused_before_the_input_is_read(task, tmp_pa
     out = tmp_path / "none/out.jsonl"
     with pytest.raises(UsageError, match=rf"^{out}: there is no folder {out.parent}; create it first$"):
         score_files(task, [tmp_path / "not there either"], OutputFile(out), console=quiet())
-
-
-def test_a_pipe_without_a_writer_is_not_waited_for_in_silence(task, tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "PATIENCE", 0.0)
-    pipe, console = tmp_path / "rows", Console(file=io.StringIO(), width=200)
-    os.mkfifo(pipe)
-
-    def write():
-        for _ in range(1000):
-            if "waiting" in console.file.getvalue():
-                break
-            time.sleep(0.01)
-        pipe.write_text(json.dumps({"answer": "#### 4", "completion": "#### 4"}) + "\n")
-
-    writer = threading.Thread(target=write)
-    writer.start()
-    assert score_files(task, [pipe], OutputFile(tmp_path / "scores.jsonl"), console=console).completions == 1
-    writer.join()
-    assert f"{pipe}: a pipe to which nothing was written yet; waiting" in console.file.getvalue()

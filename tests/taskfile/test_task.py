@@ -80,18 +80,6 @@ def test_values_of_a_part(folder):
     assert "values: {right: 2.0, wrong: -1.5}" in yaml.safe_dump(task.resolved(), default_flow_style=None)
 
 
-def test_many_completions_are_scored_each_against_its_own_gold_answer():
-    task = load_task("gsm8k")
-    texts = [RIGHT, RIGHT, "<answer>6</answer>"]
-    scores = task.score_many(texts, answers=["5", "6", "6"])
-    alone = [task.score(text, answer=answer) for text, answer in zip(texts, ["5", "6", "6"], strict=True)]
-    assert [score.value for score in scores] == [score.value for score in alone]
-    assert [score.part("accuracy").value for score in scores] == [1.0, 0.0, 1.0]
-    assert [score.status for score in task.score_many(texts)] == ["bad_gold"] * 3
-    with pytest.raises(ValueError, match="shorter"):
-        task.score_many(texts, answers=["5"])
-
-
 def test_worked_examples_come_before_the_question(folder):
     shots = [{"user": "1+1?", "assistant": "<{{ format.answer }}>2</{{ format.answer }}>"}]
     task = make_task(changed("prompt.shots", shots), "x.yaml", folder)
@@ -860,11 +848,3 @@ def test_all_splits_are_those_of_the_task_one_after_the_other(folder):
     both = task.examples("all", 3)
     assert [example.id for example in both] == [e.id for own in ("train", "eval") for e in task.examples(own, 3)]
     assert len(both) == 6
-
-
-def test_a_task_shows_its_parts_in_a_notebook():
-    html = load_task("gsm8k")._repr_html_()
-    assert "<caption>gsm8k: " in html
-    rows = [re.findall(r"<td>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", html)][1:]
-    assert [row[:2] for row in rows][:2] == [["accuracy (metric)", "2"], ["strict_format", "0.5"]]
-    assert "equation_steps" in rows[-1][2]

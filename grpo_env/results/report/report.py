@@ -10,11 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from grpo_env.confidence_intervals import Interval, fisher
-from grpo_env.html_table import html_table
 
 from ..rows import ScoreRow, read_scores
-from .captions import headline
-from .caveats import reward_warnings
 from .gather import Counts, Gathered, PartColumns, gather
 from .measures import (
     Bins,
@@ -118,12 +115,6 @@ class Report(Counts):
     samples: Mapping[str, Sequence[ScoreRow]]
     """By heading."""
     has_text: bool
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows: the parts, and the warnings."""
-        header = ("part", "mean", "scored", "weight", "fraction of the reward's variance")
-        rows = ((p.name, p.mean, p.scored, p.weight_text, p.variance_fraction) for p in self.parts)
-        return html_table(header, rows, headline(self)) + html_table(("warning", "advice"), reward_warnings(self))
 
     def interval(self, correlation: float | None) -> Interval | None:
         """The 95% interval for a correlation over completions. Their groups count, since those of one are alike."""
