@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import random
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from grpo_env.errors import UsageError
+from grpo_env.tasks.draws import check_ranges, check_split, is_held_out
 
 NAMES = ("Ana", "Ben", "Eva", "Leo", "Mia", "Sam", "Tom", "Zoe")
 THINGS = ("apples", "books", "cards", "coins", "pens", "shells", "stamps", "toys")
@@ -16,7 +16,6 @@ LOSSES = ("loses {n}", "sells {n}", "drops {n}", "gives {n} away")
 OPENINGS = ("{name} has {n} {things}", "{name} starts with {n} {things}")
 ENDINGS = ("How many now?", "How many {things} now?", "How many in the end?")
 
-HELD_OUT = 10  # one equation list in this many belongs to the eval split
 MAX_DRAWS = 300  # all of them miss a tenth of the problems with probability 2e-14
 
 
@@ -30,11 +29,8 @@ def problems(
     ranges are too narrow for new ones. Raises ``UsageError`` for a split other than ``train`` and ``eval``, and for
     ranges that hold no problem of the split.
     """
-    if split not in ("train", "eval"):
-        raise UsageError(f"arithmetic: unknown split {split!r}; use 'train' or 'eval'")
-    for name, (low, high) in (("steps", steps), ("operands", operands)):
-        if not 1 <= low <= high:
-            raise UsageError(f"arithmetic: {name} is [{low}, {high}]; it needs 1 <= first <= last")
+    check_split("arithmetic", split)
+    check_ranges("arithmetic", {"steps": (steps, 1, None), "operands": (operands, 1, None)})
     seen: set[str] = set()
     for index in range(size):
         row = _draw(random.Random(f"{seed}/{split}/{index}"), split, steps, operands, seen)
@@ -48,7 +44,7 @@ def _draw(
     repeated = None
     for _ in range(MAX_DRAWS):
         start, equations = _equations(rng, rng.randint(*steps), operands)
-        if _held_out(equations) != (split == "eval"):
+        if is_held_out(" ".join(equations)) != (split == "eval"):
             continue
         question = _question(rng, start, equations)
         row = {"question": question, "answer": equations[-1].split("=")[1], "equations": equations}
@@ -70,11 +66,6 @@ def _equations(rng: random.Random, count: int, operands: Sequence[int]) -> tuple
         equations.append(f"{total}{sign}{number}={result}")
         total = result
     return start, equations
-
-
-def _held_out(equations: Sequence[str]) -> bool:
-    digest = hashlib.sha256(" ".join(equations).encode()).digest()
-    return int.from_bytes(digest[:4], "big") % HELD_OUT == 0
 
 
 def _question(rng: random.Random, start: int, equations: Sequence[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,13 +10,11 @@ from fractions import Fraction
 from typing import Any
 
 from grpo_env.core import Completion, Example, Format, Score, Verifier
-from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
+from grpo_env.tasks.draws import Draw, check_ranges, distinct
 from grpo_env.verifiers.answers.extract import final_answer
 from grpo_env.verifiers.answers.kinds.plain_text import plain
 
-HELD_OUT = 10  # one problem in this many belongs to the eval split
-MAX_DRAWS = 2000  # about one draw in thirty is a new eval problem
 TYPOGRAPHIC = str.maketrans("\u00d7\u00b7\u00f7\u2212", "**/-")  # multiplication, dot, division and minus signs
 MAX_CHARACTERS = 200  # of an expression; it also bounds the parser's recursion
 
@@ -36,26 +33,19 @@ def problems(
     target is never one of the numbers. A problem is held out (``eval``) by its hash, whatever the seeds, and occurs
     once. Raises ``UsageError`` for a split other than ``train`` and ``eval``, and for ranges too narrow for ``size``.
     """
-    if split not in ("train", "eval"):
-        raise UsageError(f"countdown: unknown split {split!r}; use 'train' or 'eval'")
-    for name, (low, high), least in (("count", count, 2), ("numbers", numbers, 1), ("target", target, 0)):
-        if not least <= low <= high:
-            raise UsageError(f"countdown: {name} is [{low}, {high}]; it needs {least} <= first <= last")
-    seen: set[tuple[int, ...]] = set()
-    for index in range(size):
-        rng = random.Random(f"{seed}/{split}/{index}")
-        for _ in range(MAX_DRAWS):
-            drawn = [rng.randint(*numbers) for _ in range(rng.randint(*count))]
-            value, solution = _combine(rng, drawn)
-            key = (*sorted(drawn), value)
-            new = target[0] <= value <= target[1] and value not in drawn and key not in seen
-            if new and _held_out(key) == (split == "eval"):
-                break
-        else:
-            raise UsageError(f"countdown: found only {index} different {split} problems; widen the ranges")
-        seen.add(key)
-        rng.shuffle(drawn)
-        yield {"numbers": drawn, "target": value, "answer": solution}
+    check_ranges("countdown", {"count": (count, 2, None), "numbers": (numbers, 1, None), "target": (target, 0, None)})
+
+    def draw(rng: random.Random) -> Draw | None:
+        drawn = [rng.randint(*numbers) for _ in range(rng.randint(*count))]
+        value, solution = _combine(rng, drawn)
+        if not target[0] <= value <= target[1] or value in drawn:
+            return None
+        key = ",".join(map(str, (*sorted(drawn), value)))
+        return Draw({"numbers": drawn, "target": value, "answer": solution}, key)
+
+    for row, rng in distinct("countdown", split, size, seed, draw):
+        rng.shuffle(row["numbers"])
+        yield row
 
 
 def _combine(rng: random.Random, numbers: Sequence[int]) -> tuple[int, str]:
@@ -70,11 +60,6 @@ def _combine(rng: random.Random, numbers: Sequence[int]) -> tuple[int, str]:
         pool.append((results[sign], f"({left}{sign}{right})"))
     value, expression = pool[0]
     return value, expression[1:-1]
-
-
-def _held_out(key: tuple[int, ...]) -> bool:
-    digest = hashlib.sha256(",".join(map(str, key)).encode()).digest()
-    return int.from_bytes(digest[:4], "big") % HELD_OUT == 0
 
 
 @verifier("countdown")

@@ -1,6 +1,5 @@
 """A hidden number: a partner says whether it is higher or lower than a guess. The environment and its rows."""
 
-import hashlib
 import json
 import math
 import random
@@ -10,10 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from grpo_env.core import Completion, Example, Score, Verifier
-from grpo_env.errors import UsageError
-
-HELD_OUT = 10  # one range in this many belongs to the eval split
-MAX_DRAWS = 300
+from grpo_env.tasks.draws import Draw, check_ranges, distinct
 
 
 class Search:
@@ -73,32 +69,18 @@ def problems(
     prompt occurs in training. Raises ``UsageError`` for a split other than ``train`` and ``eval``, and for ranges that
     are empty or too narrow for ``size``.
     """
-    if split not in ("train", "eval"):
-        raise UsageError(f"search: unknown split {split!r}; use 'train' or 'eval'")
     least, most = numbers
-    if not 1 <= width[0] <= width[1] <= most - least + 1:
-        raise UsageError(f"search: width is {list(width)}; it needs 1 <= first <= last <= {most - least + 1}")
-    if not 0 <= least <= most < 10**6:
-        raise UsageError(f"search: numbers is {list(numbers)}; it needs 0 <= first <= last < 1000000")
-    seen: set[tuple[int, int, int]] = set()
-    for index in range(size):
-        rng = random.Random(f"{seed}/{split}/{index}")
-        for _ in range(MAX_DRAWS):
-            count = rng.randint(*width)
-            low = rng.randint(least, most - count + 1)
-            high = low + count - 1
-            row = (low, high, rng.randint(low, high))
-            if row not in seen and _held_out(low, high) == (split == "eval"):
-                break
-        else:
-            raise UsageError(f"search: found only {index} different {split} problems; widen the ranges")
-        seen.add(row)
-        yield dict(zip(("low", "high", "number"), row, strict=True))
+    check_ranges("search", {"numbers": (numbers, 0, 10**6 - 1), "width": (width, 1, most - least + 1)})
 
+    def draw(rng: random.Random) -> Draw:
+        count = rng.randint(*width)
+        low = rng.randint(least, most - count + 1)
+        high = low + count - 1
+        row = {"low": low, "high": high, "number": rng.randint(low, high)}
+        return Draw(row, f"{low} {high} {row['number']}", held_out_by=f"{low} {high}")
 
-def _held_out(low: int, high: int) -> bool:
-    digest = hashlib.sha256(f"{low} {high}".encode()).digest()
-    return int.from_bytes(digest[:4], "big") % HELD_OUT == 0
+    for row, _ in distinct("search", split, size, seed, draw):
+        yield row
 
 
 def gold(row: Mapping[str, Any]) -> list[str]:

@@ -1,6 +1,5 @@
 """A till: the prices of a basket are looked up by a tool and added. The environment, its rows, and its own verifier."""
 
-import hashlib
 import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,12 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from grpo_env.core import Completion, Example, Score, Verifier
-from grpo_env.errors import UsageError
+from grpo_env.tasks.draws import Draw, check_ranges, distinct
 
 GOODS = ("bread", "corn", "eggs", "figs", "jam", "milk", "nuts", "oil", "rice", "salt", "soap", "tea")
 QUESTIONS = ("What do {goods} cost together?", "How much is it for {goods}?", "I take {goods}. What is the total?")
-HELD_OUT = 10  # one basket with its prices in this many belongs to the eval split
-MAX_DRAWS = 300
 
 
 class Till:
@@ -56,31 +53,18 @@ def problems(
     Whether a row is held out (``eval``) is decided by a hash of the basket and its prices. Raises ``UsageError`` for a
     split other than ``train`` and ``eval``, and for ranges that are empty or too narrow for ``size``.
     """
-    if split not in ("train", "eval"):
-        raise UsageError(f"till: unknown split {split!r}; use 'train' or 'eval'")
-    for name, (low, high), most in (("items", items, len(GOODS)), ("prices", prices, 10**6)):
-        if not 1 <= low <= high <= most:
-            raise UsageError(f"till: {name} is [{low}, {high}]; it needs 1 <= first <= last <= {most}")
-    seen: set[str] = set()
-    for index in range(size):
-        rng = random.Random(f"{seed}/{split}/{index}")
-        for _ in range(MAX_DRAWS):
-            stock = {item: rng.randint(*prices) for item in GOODS}
-            basket = rng.sample(GOODS, rng.randint(*items))
-            key = " ".join(f"{item} {stock[item]}" for item in sorted(basket))
-            if key not in seen and _held_out(key) == (split == "eval"):
-                break
-        else:
-            raise UsageError(f"till: found only {index} different {split} problems; widen the ranges")
-        seen.add(key)
-        goods = f"{', '.join(basket[:-1])} and {basket[-1]}" if basket[1:] else basket[0]
-        question = rng.choice(QUESTIONS).format(goods=goods)
-        yield {"question": question, "basket": basket, "prices": stock, "total": sum(stock[item] for item in basket)}
+    check_ranges("till", {"items": (items, 1, len(GOODS)), "prices": (prices, 1, 10**6)})
 
+    def draw(rng: random.Random) -> Draw:
+        stock = {item: rng.randint(*prices) for item in GOODS}
+        basket = rng.sample(GOODS, rng.randint(*items))
+        row = {"basket": basket, "prices": stock, "total": sum(stock[item] for item in basket)}
+        return Draw(row, " ".join(f"{item} {stock[item]}" for item in sorted(basket)))
 
-def _held_out(key: str) -> bool:
-    digest = hashlib.sha256(key.encode()).digest()
-    return int.from_bytes(digest[:4], "big") % HELD_OUT == 0
+    for row, rng in distinct("till", split, size, seed, draw):
+        *others, last = row["basket"]
+        goods = f"{', '.join(others)} and {last}" if others else last
+        yield {"question": rng.choice(QUESTIONS).format(goods=goods), **row}
 
 
 def gold(row: Mapping[str, Any]) -> list[Any]:
