@@ -76,9 +76,12 @@ class WorkerPool:
 
     def _give_back(self, worker: Worker) -> None:
         """Let others have a process, once it runs again if it has ended. Whoever waited before this goes first."""
-        started = asyncio.get_running_loop().run_in_executor(self._threads, worker.start)
-        # A process that cannot start is reported by the request that needs it next.
-        started.add_done_callback(lambda done: (done.exception(), self._free.put_nowait(worker)))
+
+        def free(started: asyncio.Future[None]) -> None:
+            started.exception()  # a process that cannot start is reported by the request that needs it next
+            self._free.put_nowait(worker)
+
+        asyncio.get_running_loop().run_in_executor(self._threads, worker.start).add_done_callback(free)
 
     async def _attempt(self, worker: Worker, task: str, rows: Sequence[InputRow]) -> Scores:
         """Twice, since a process can also be killed from outside: by the system for lack of memory, or by hand."""

@@ -123,12 +123,12 @@ def test_score_says_which_settings_of_advantages_it_does_not_use(file, tmp_path,
 
 def test_a_part_without_any_score_has_a_reason_and_without_any_total_the_exit_code_is_1(file, tmp_path):
     file.write_text("".join(json.dumps({**row, "prompt": "1 + 1?"}) + "\n" for row in ROWS))
-    broken = "verifiers.rm={use: reward_model, model: %s, weight: %s}"
-    model = BUNDLED.relative_to(Path.cwd())
-    reason = f"rm has no score; the first reason is error: UsageError: {BUNDLED} is a language model (Llama"
+    (tmp_path / "fails.py").write_text("def fails(completion):\n    raise ValueError('no model')\n")
+    broken = f"verifiers.rm={{use: '{tmp_path}/fails.py:fails', weight: %s}}"
+    reason = "rm has no score; the first reason is error: ValueError: no model (fails.py:2)"
     out = ["--workers", "1", "--overwrite", "--out", tmp_path / "scores.jsonl"]
-    counted = grpo_env("score", "arithmetic", file, broken % (model, 1), *out)
-    watched = grpo_env("score", "arithmetic", file, broken % (model, 0), *out)
+    counted = grpo_env("score", "arithmetic", file, broken % 1, *out)
+    watched = grpo_env("score", "arithmetic", file, broken % 0, *out)
     assert [reason in done.stderr for done in (counted, watched)] == [True, True]
     assert (counted.returncode, "no completion has a total" in counted.stderr) == (1, True)
     assert (watched.returncode, "no completion has a total" in watched.stderr) == (0, False)

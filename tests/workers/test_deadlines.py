@@ -189,7 +189,7 @@ def test_statuses_replace_the_value_of_a_late_part():
 def test_half_of_the_time_for_a_piece_bounds_each_verifier():
     worker = ReplaceableWorker(score_of_obeys)
     try:
-        rows = worker(make_groups(["a", "spin"], ["spin!"]), seconds=5.0)
+        rows = worker(make_groups(["a", "spin"], ["spin!"]), seconds=3.0)
     finally:
         worker.close()
     assert shown(rows) == [[(1.0, "scored"), (0.0, "timeout")], [(0.0, "timeout")]]
