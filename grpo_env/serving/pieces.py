@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import NamedTuple
 
 from grpo_env.core import BatchVerifier, Example, Message, Score
@@ -79,16 +79,8 @@ def unscored(why: str) -> Score:
 
 
 def read_items(task: Task, items: Sequence[Item]) -> list[InputRow]:
-    """A request's items as rows. Raises ``UsageError`` for a group whose items have different gold answers."""
-    rows = [_row(task, index, item) for index, item in enumerate(items)]
-    if task.scores_groups:
-        for previous, row in pairwise(rows):
-            if row.key is not None and row.key == previous.key and row.example.answer != previous.example.answer:
-                raise UsageError(
-                    f"items.{row.line}.answer: the group {row.key[:100]!r} is scored as a whole, "
-                    "but its items have different gold answers"
-                )
-    return rows
+    """A request's items as rows. Raises ``UsageError``."""
+    return [_row(task, index, item) for index, item in enumerate(items)]
 
 
 def units(rows: Sequence[InputRow]) -> list[list[InputRow]]:
