@@ -55,6 +55,16 @@ def file(tmp_path):
     return path
 
 
+@pytest.fixture(scope="module")
+def scores(tmp_path_factory):
+    """The scores of ``ROWS``."""
+    folder = tmp_path_factory.mktemp("scores")
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    out = folder / "s.jsonl"
+    assert grpo_env("score", "arithmetic", folder / "rows.jsonl", "--workers", "1", "--out", out).returncode == 0
+    return out
+
+
 def test_score_reads_stdin_and_writes_rows_to_stdout_and_the_summary_to_stderr(file):
     done = process("score", "arithmetic", "-", "metric=accuracy", "--label", "ok", stdin=file.read_text())
     assert done.returncode == 0, done.stderr
@@ -147,9 +157,9 @@ def test_a_part_without_any_score_has_a_reason_and_without_any_total_the_exit_co
         (["view", "calibrate", "SCORES", "--out"], "out.jsonl", "delete it first"),
     ],
 )
-def test_one_message_for_an_output_that_exists_and_one_for_a_missing_folder(file, tmp_path, command, name, advice):
-    scores = tmp_path / "s.jsonl"
-    assert "SCORES" not in command or grpo_env("score", "arithmetic", file, "--out", scores).returncode == 0
+def test_one_message_for_an_output_that_exists_and_one_for_a_missing_folder(
+    file, scores, tmp_path, command, name, advice
+):
     command = [{"FILE": file, "SCORES": scores}.get(word, word) for word in command]
     (tmp_path / name).write_text("mine")
     done = grpo_env(*command, tmp_path / name)
