@@ -22,9 +22,9 @@ from grpo_env.integrations.scoring import with_parts
 from grpo_env.scoring.row_reader import InputRow
 from grpo_env.taskfile.task import Task
 
-from .error_responses import COMMON_ERRORS, SCORING_ERRORS, add_error_handlers
+from .error_responses import ERRORS, add_error_handlers
 from .pieces import read_items, response_body
-from .schemas import Health, RewardRequest, RewardResponse, ScoreRequest, ScoreResponse, TaskCard
+from .schemas import Health, RewardRequest, RewardResponse, ScoreRequest, ScoreResponse
 from .worker_pool import WorkerPool
 
 MAX_REWARD_FUNCS = 16  # kept with the examples that they unpacked from labels
@@ -64,8 +64,7 @@ def make_app(tasks: Mapping[str, Task], pool: WorkerPool, token: str | None = No
     service = Service(tasks, pool)
     add_error_handlers(app, pool.deadline)
     checked = [] if token is None else [Depends(_token_check(token))]
-    for router in (_score_routes(service), _reward_routes(service), _task_routes(service)):
-        app.include_router(router, dependencies=checked)
+    app.include_router(_routes(service), dependencies=checked)
 
     @app.get("/healthz")
     async def health() -> Health:
@@ -84,27 +83,21 @@ def _token_check(token: str) -> Callable[..., None]:
     return check_token
 
 
-def _score_routes(service: Service) -> APIRouter:
+def _routes(service: Service) -> APIRouter:
     router = APIRouter()
 
-    @router.post("/score", response_model=ScoreResponse, responses=SCORING_ERRORS)
+    @router.post("/score", response_model=ScoreResponse, responses=ERRORS)
     async def score(request: ScoreRequest) -> Response:
         """Score completions. The response has a score for each, in order."""
         task = service.task(request.task)
         scores = await service.pool.score(task.name, read_items(task, request.items))
         return Response(response_body(task.name, scores), media_type="application/json")
 
-    return router
-
-
-def _reward_routes(service: Service) -> APIRouter:
-    router = APIRouter()
-
     @lru_cache(MAX_REWARD_FUNCS)
     def reward_func(task: str | None, unscored: float | None) -> RewardFunc:
         return RewardFunc(service.task(task), unscored)
 
-    @router.post("/get_reward", response_model=RewardResponse, responses=SCORING_ERRORS)
+    @router.post("/get_reward", response_model=RewardResponse, responses=ERRORS)
     async def rewards(
         request: RewardRequest,
         task: Annotated[str | None, Query(description="Name of a served task.")] = None,
@@ -129,26 +122,3 @@ def _decoded(score: str, task: Task) -> Score:
     data = json.loads(score)
     del data["id"]
     return with_parts(task, Score.from_dict(data))
-
-
-def _task_routes(service: Service) -> APIRouter:
-    router = APIRouter()
-    cards = [_card(task) for task in service.tasks.values()]
-
-    @router.get("/tasks", responses=COMMON_ERRORS)
-    async def list_tasks() -> list[TaskCard]:
-        """The served tasks."""
-        return cards
-
-    return router
-
-
-def _card(task: Task) -> TaskCard:
-    return TaskCard(
-        name=task.name,
-        description=task.spec.description,
-        metric=task.metric,
-        verifiers=list(task.spec.verifiers),
-        needs_prompt=task.needs_prompt,
-        scores_groups=task.scores_groups,
-    )

@@ -15,11 +15,8 @@ from grpo_env.errors import RunError, UsageError, nearest
 from .schemas import ErrorResponse, Item, RewardRequest, ScoreRequest
 
 MAX_REPORTED = 5  # errors of one request
-COMMON_ERRORS: dict[int | str, dict[str, Any]] = {
+ERRORS: dict[int | str, dict[str, Any]] = {
     401: {"model": ErrorResponse, "description": "The token is missing or wrong"},
-}
-SCORING_ERRORS: dict[int | str, dict[str, Any]] = {
-    **COMMON_ERRORS,
     400: {"model": ErrorResponse, "description": "The body cannot be read"},
     422: {"model": ErrorResponse, "description": "Something in the body is wrong; the error names it"},
     503: {"model": ErrorResponse, "description": "No scoring process can be started"},

@@ -92,17 +92,6 @@ class RewardResponse(BaseModel):
     extra_logs: dict[str, list[Any]] = Field(description="The parts: numbers, or NaN for an unscored part.")
 
 
-class TaskCard(BaseModel):
-    """A served task."""
-
-    name: str
-    description: str
-    metric: str = Field(description="The part that evaluations report.")
-    verifiers: list[str]
-    needs_prompt: bool = Field(description="Whether items without a prompt are unscored.")
-    scores_groups: bool = Field(description="Whether completions of one group are compared with each other.")
-
-
 class Health(BaseModel):
     """The server responds."""
 

@@ -164,14 +164,6 @@ def test_concurrent_requests_get_their_own_scores(server):
     assert not wrong
 
 
-def test_tasks_are_listed(server):
-    cards = {card["name"]: card for card in server.get("/tasks").json}
-    assert list(cards) == ["obeys", "votes", "gsm8k"]
-    assert cards["votes"]["verifiers"] == ["serving_obeys", "majority"]
-    assert [card["scores_groups"] for card in cards.values()] == [False, True, False]
-    assert cards["gsm8k"]["metric"] == "accuracy"
-
-
 def test_sigterm_finishes_what_was_accepted_and_refuses_the_rest(tmp_path):
     server = Server(tmp_path, "--workers", "1")
     try:
