@@ -19,7 +19,6 @@ from .compression import COMPRESSED, DamagedError, head, is_stdin, open_member, 
 KINDS = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
 SUFFIXES = KINDS + tuple(map("".join, product(KINDS, COMPRESSED)))
 LONGEST = 1 << 26  # bytes in a line: far above any completion, and one line must fit into memory
-LARGEST = 1 << 28  # bytes of a JSON object that holds all rows, which must fit into memory too
 ROWS_KEYS = ("examples", "example", "instances", "samples", "data")
 """Keys of an object under which its rows are: of BIG-bench (and its Hard tasks), GAOKAO-Bench, MathQA and
 Super-NaturalInstructions, Inspect's logs, SQuAD and the ``field="data"`` of ``datasets``."""
@@ -209,9 +208,8 @@ def _json(name: str, stream: io.BufferedReader) -> Iterator[Line | Record]:
         return
     whole = bytearray()
     for line in lines:
-        if isinstance(line, Record) or len(whole) > LARGEST:
-            problem = line.problem if isinstance(line, Record) else f"an object of more than {LARGEST / 2**20:g} MiB"
-            raise UsageError(f"{name}: {problem}; take its rows out of it: jq -c '.KEY[]' FILE > rows.jsonl")
+        if isinstance(line, Record):
+            raise UsageError(f"{name}: {line.problem}; take its rows out of it: jq -c '.KEY[]' FILE > rows.jsonl")
         whole += line.data
     document = parse(Line(1, bytes(whole)))
     if document.row is None:

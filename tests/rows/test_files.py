@@ -453,13 +453,6 @@ def test_the_rows_in_one_json_object(tmp_path, document, rows, indent):
     assert [record.row for record in read_records(path.with_suffix(".jsonl"))] == [document]
 
 
-def test_one_json_object_is_bounded(tmp_path, monkeypatch):
-    monkeypatch.setattr(reader, "LARGEST", 1000)
-    (tmp_path / "rows.json").write_text(json.dumps({"data": ROWS * 100}, indent=1))
-    with pytest.raises(UsageError, match=r"an object of more than .* MiB; take its rows out"):
-        list(read_records(tmp_path / "rows.json"))
-
-
 def zip_of(path, files, method=zipfile.ZIP_DEFLATED):
     """A zip file; with method 93, Zstandard, as Inspect writes it, by hand (Python knows it from 3.14 on)."""
     with zipfile.ZipFile(path, "w", 0 if method == 93 else method) as archive:
