@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from grpo_env.core import Completion, Example, Score
-from grpo_env.errors import RunError, UsageError
+from grpo_env.errors import UsageError
 from grpo_env.plural import counted
 from grpo_env.taskfile.composition import check_composition
 from grpo_env.taskfile.dataset import SplitRows
@@ -26,7 +26,6 @@ from .left_out import left_out
 from .odd_golds import gold_kinds
 from .refused_forms import gold_forms
 from .template_checks import constant_answer, constant_prompt, gold_in_prompt, other_tags
-from .test_strength import test_strength
 
 PROMPT = 400  # characters of a prompt
 SHOWN = 5  # findings of a kind in the text; JSON has all
@@ -208,10 +207,6 @@ def _check_golds(task: Task, result: CheckResult, examples: Sequence[Example], u
     result.add("order", *gold_forms(task, examples, golds))
     result.findings += [*gold_in_prompt(task, examples, golds), *left_out(task, examples, golds)]
     result.add("gold", *check_golds(task, examples, golds))
-    try:
-        result.add("tests", *test_strength(task, examples, golds))
-    except RunError as problem:
-        result.not_run["tests"] = str(problem)
 
 
 def _with_rows(examples: Mapping[Split, Sequence[Example]]) -> dict[Split, list[Example]]:
