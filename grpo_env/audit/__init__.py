@@ -5,7 +5,6 @@ from .episode_attack import audit_episodes
 from .foreign import Foreign, audit_foreign, functions
 from .hack import Target
 from .hacks import HACKS, hack, load_hacks
-from .peers import server, taskset
 from .request import AuditRequest
 
 __all__ = [
@@ -19,6 +18,4 @@ __all__ = [
     "functions",
     "hack",
     "load_hacks",
-    "server",
-    "taskset",
 ]

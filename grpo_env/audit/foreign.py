@@ -56,13 +56,12 @@ _TAG = re.compile(r"<([A-Za-z]\w{0,30})>")
 class Foreign(NamedTuple):
     """A reward of another project: what a text is paid for a row of ``data`` is the sum of ``verifiers``.
 
-    They are as in a task file. ``prompt`` is the template of what the model is asked, by default a column.
+    They are as in a task file.
     """
 
     source: str
     verifiers: Mapping[str, Mapping[str, Any]]
     data: Path
-    prompt: str = ""
 
 
 def functions(homes: Sequence[str], data: Path) -> Foreign:
@@ -147,8 +146,8 @@ def _task(foreign: Foreign, *, is_chat: bool) -> Task:
     """A task with the verifiers as its whole reward."""
     first = next((record.row for record in read_records(foreign.data) if record.row is not None), {})
     question, answer = _named(first)
-    is_messages = not foreign.prompt and isinstance(first.get(question), list)
-    prompt = foreign.prompt or (f"{{{{ {variable(question)} }}}}" if question else "?")
+    is_messages = isinstance(first.get(question), list)
+    prompt = f"{{{{ {variable(question)} }}}}" if question else "?"
     answers = {"answer": f"{{{{ {variable(answer)} }}}}"} if answer in first and answer != "answer" else {}
     spec = {
         "version": 1,

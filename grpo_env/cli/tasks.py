@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -22,7 +21,7 @@ from grpo_env.terminal import escape_controls, printable
 from .options import Split, TaskKeys, TaskName, VerifierFiles, console, loaded_task, say, write_new
 
 if TYPE_CHECKING:
-    from grpo_env.audit import AuditRequest, Foreign
+    from grpo_env.audit import AuditRequest
     from grpo_env.audit.scoreboard import Audit
     from grpo_env.check import CheckResult
     from grpo_env.taskfile.task import Task
@@ -157,18 +156,13 @@ def check(
 
 
 def audit(
-    task: Annotated[
-        str | None, typer.Argument(help="Name or file of a task; with --data a function, FILE.py:NAME.")
-    ] = None,
+    task: Annotated[str, typer.Argument(help="Name or file of a task; with --data a function, FILE.py:NAME.")],
     overrides: Annotated[
         list[str] | None,
         typer.Argument(metavar="KEY=VALUE", help="Task keys; with --data more functions, whose values are added up."),
     ] = None,
     data: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Rows for functions or --gym; columns and format are inferred.")
-    ] = None,
-    gym: Annotated[
-        str | None, typer.Option("--gym", metavar="URL", help="Without a task: a resources server of NeMo Gym.")
+        Path | None, typer.Option(metavar="FILE", help="Rows for functions; columns and format are inferred.")
     ] = None,
     split: Split = "train",
     limit: Annotated[int, typer.Option(min=1, help="Attack the first N examples.")] = 50,
@@ -182,37 +176,27 @@ def audit(
     budget: Annotated[float, typer.Option(help="Seconds after which no other hack is tried.")] = 600.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print all results as JSON.")] = False,
     hacks: Annotated[list[Path] | None, typer.Option(metavar="FILE", help="Python file with your own hacks.")] = None,
-    verifiers: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--verifiers",
-            metavar="FILE",
-            help="Python file with your own verifiers; without a task, an installed package of verifiers 0.4 to audit.",
-        ),
-    ] = None,
+    verifiers: VerifierFiles = None,
 ) -> None:
     """Look for exploits in a task's reward, or in that of others: score hacks, texts that should not be rewarded.
 
     An environment is played by scripted agents first, through its real tools. The exit code is 1 if there are exploits.
     """
-    from grpo_env.audit import AuditRequest, audit_foreign, load_hacks
-    from grpo_env.registry import load_file
+    from grpo_env.audit import AuditRequest, audit_foreign, functions, load_hacks
 
     for file in hacks or []:
         load_hacks(file)
     request = AuditRequest(limit, only or [], budget)
-    with console.status("reading data") as status, TemporaryDirectory() as folder:
-        if task is None or data is not None or gym is not None:
-            foreign = _foreign([task, *(overrides or [])] if task else [], data, gym, verifiers, Path(folder), limit)
-            results = {"texts": audit_foreign(foreign, request, progress=status.update)}
+    words = [task, *(overrides or [])]
+    with console.status("reading data") as status:
+        if data is not None:
+            results = {"texts": audit_foreign(functions(words, data), request, progress=status.update)}
         elif re.fullmatch(r".+\.py:[\w,]+", task):
             raise UsageError(f"{task}: a function needs rows to be audited on; add --data FILE")
         else:
-            for path in verifiers or []:
-                load_file(Path(path))
             results = _audits(loaded_task(task, overrides), request, split, status.update)
-    given = {"data": data, "gym": gym, "split": split, "limit": limit, "hacks": hacks, "verifiers": verifiers}
-    results = {name: _with_command(result, [task, *(overrides or [])], given) for name, result in results.items()}
+    given = {"data": data, "split": split, "limit": limit, "hacks": hacks, "verifiers": verifiers}
+    results = {name: _with_command(result, words, given) for name, result in results.items()}
     _print_audits(results, as_json)
     found = [result.problems if fail_on == "problem" else result.exploits for result in results.values()]
     if fail_on != "never" and any(found):
@@ -227,33 +211,17 @@ def _print_audits(results: Mapping[str, Audit], as_json: bool) -> None:
         _print_result(result, as_json)
 
 
-def _with_command(result: Audit, words: Sequence[str | None], given: Mapping[str, Any]) -> Audit:
+def _with_command(result: Audit, words: Sequence[str], given: Mapping[str, Any]) -> Audit:
     """With a note of the command that scores the shortest exploit again; of an environment, its family of agents."""
     if not result.exploits:
         return result
     first = result.exploits[0]
-    command = ["grpo_env", "audit", *filter(None, words)]
+    command = ["grpo_env", "audit", *words]
     for name, value in {**given, "only": first.family if first.rule == "episode" else first.hack}.items():
         if value not in (None, {"split": "train", "limit": 50}.get(name)):
             values = value if isinstance(value, list) else [value]
             command += [word for one in values for word in (f"--{name}", str(one))]
     return replace(result, notes=(f"to score the first exploit again: {shlex.join(command)}", *result.notes))
-
-
-def _foreign(
-    homes: list[str], data: Path | None, gym: str | None, packages: list[str] | None, folder: Path, limit: int
-) -> Foreign:
-    """What is audited in place of a task. Raises ``UsageError`` if that is not one thing."""
-    from grpo_env.audit import functions, server, taskset
-
-    match homes, data, gym, packages or []:
-        case [_, *_], Path(), None, []:
-            return functions(homes, data)
-        case [], Path(), str(), []:
-            return server(gym, data)
-        case [], None, None, [package]:
-            return taskset(package, folder, limit)
-    raise UsageError("expected TASK, or FILE.py:NAME --data ROWS, or --gym URL --data ROWS, or --verifiers PACKAGE")
 
 
 def _audits(task: Task, request: AuditRequest, split: Split, progress: Callable[[str], None]) -> dict[str, Audit]:

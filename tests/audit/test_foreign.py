@@ -325,22 +325,6 @@ def test_the_gold_answer_of_a_cell(tmp_path, cell, gold):
     assert {outcome.gold for outcome in report.outcomes} == {gold}
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        [],
-        ["arithmetic", "--gym", "http://localhost:1"],
-        ["--gym", "http://localhost:1"],
-        ["--verifiers", "a", "--verifiers", "b"],
-        ["--verifiers", "a", "--data", "rows.jsonl"],
-        ["a.py:f", "--data", "rows.jsonl", "--gym", "http://localhost:1"],
-    ],
-)
-def test_what_is_audited_is_one_thing(arguments):
-    done = CliRunner().invoke(app, ["audit", *arguments])
-    assert "expected TASK, or FILE.py:NAME --data ROWS" in str(done.exception), done.output
-
-
 def test_a_setting_is_no_function(tmp_path):
     with pytest.raises(UsageError, match=r"steps=20: expected a function, FILE\.py:NAME"):
         functions(["a.py:f", "steps=20"], tmp_path)
