@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 from grpo_env.check.environment import NOTHING_KNOWN, reads_turns
 from grpo_env.check.gold_completion import NEUTRAL_REASONING, Layout, gold_answer, scored
 from grpo_env.core import Completion, Example
+from grpo_env.environments.calls import parse_calls
 from grpo_env.environments.episode import EnvironmentClass
 from grpo_env.environments.load import load_environment, tools_of
 from grpo_env.environments.process import EnvironmentFailedError, EnvironmentProcess
@@ -23,9 +23,8 @@ from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 from grpo_env.workers.killable_worker import LateError
 
-from .agents import Script, Surroundings, plain_calls, scripts
+from .agents import Script, Surroundings, scripts
 from .exploits import LARGE, SLOW, HackReward, beats, gain
-from .gold_paths import changed, names_called
 from .hack import Hack
 from .kept_files import can_be_kept, kept
 from .request import AuditRequest, Progress, tried
@@ -34,9 +33,10 @@ from .scoreboard import Audit, Outcome
 if TYPE_CHECKING:
     from grpo_env.verifiers.parts_and_gates import Composite
 
-FAMILIES = ("gold path", "lazy", "two tools", "arguments", "tampering")
+FAMILIES = ("gold path", "lazy", "arguments", "tampering")
 LATEST = 5.0  # seconds for a call, if the task allows more
 CHANGED = 2  # examples on which changes of the gold path are tried
+LEFT_OUT = 8  # turns of a path that are left out or repeated, one at a time
 MAX_FILES = 6
 
 
@@ -166,7 +166,7 @@ class _Stage:
         files = [path for path in (*self.files, *written) if can_be_kept(path)][:MAX_FILES]
         files += [name for path in files if (name := Path(path).name) not in files and can_be_kept(name)]
         answer = self.wrong[0].completion.turns[0].text
-        return Surroundings(self.environment.tools, list(names), files, answer, NOTHING_KNOWN)
+        return Surroundings(self.environment.tools, list(names), files, answer)
 
     def outcome(self, script: Script) -> Outcome:
         """What an agent gets. If it is tried on few examples, they are those whose gold paths are the longest."""
@@ -176,14 +176,10 @@ class _Stage:
             indices = sorted(by_length[: script.max_examples])
         played = self._play(lambda index: script.start(), indices)
         reasons = tuple(_reasons(_mean(played), *self._compared(indices), self.task.metric))
-        if script.family == "two tools" and self.paths:
-            called = [[call.name for turn in episode.completion.turns for call in turn.calls] for episode in played]
-            if called == [names_called(self.paths[index]) for index in indices]:
-                reasons = ()  # which is the work
         return self._outcome(script.name, script.family, played, reasons)
 
     def gold_outcomes(self) -> Iterator[Outcome]:
-        """The gold path, and the gold path with one turn left out."""
+        """The gold path, and the gold path with one turn left out or repeated."""
         if not self.gold:
             return
         rewards = [played.reward for played in self.gold]
@@ -193,20 +189,14 @@ class _Stage:
         yield from self._changed_paths()
 
     def _changed_paths(self) -> Iterator[Outcome]:
-        """The gold path with one thing changed, on the first examples, in the order of the first one's changes."""
-        extra = plain_calls(self.environment.tools)
-        variants = [{path.name: path for path in changed(turns, extra)} for turns in self.paths[:CHANGED]]
-        metrics: dict[str, float] = {}
-        for name, first in variants[0].items():
-            indices = [index for index, paths in enumerate(variants) if name in paths]
-            agents = {index: from_list(variants[index][name].turns) for index in indices}
-            played = self._play(agents.__getitem__, indices)
-            gold, wrong = self._compared(indices)
+        """The gold path with one turn changed, on the first examples, in the order of the first one's changes."""
+        variants = [dict(_changed(turns)) for turns in self.paths[:CHANGED]]
+        for name in variants[0]:
+            agents = {index: from_list(paths[name]) for index, paths in enumerate(variants) if name in paths}
+            played = self._play(agents.__getitem__, list(agents))
+            gold, wrong = self._compared(list(agents))
             reward = _mean(played)
-            metrics[name] = reward.metric or 0.0
             reasons = list(beats(reward, gold, wrong))
-            if metrics[name] >= (gold.metric or 0.0) > metrics.get(first.near, math.inf):
-                reasons.append(f"is not right, and {self.task.metric} is {reward.metric:.3g}")
             yield self._outcome(name, "gold path", played, reasons)
             is_same = (reward.total, reward.process) == (gold.total, gold.process)
             if name.startswith("without") and not reasons and is_same:
@@ -249,6 +239,14 @@ class _Stage:
         with suppress(EnvironmentFailedError, LateError):
             return self.process.opened()
         return []
+
+
+def _changed(path: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    """Name and turns of a path without one of its turns, and with one that calls tools repeated."""
+    for index, turn in enumerate(path[:LEFT_OUT]):
+        yield f"without turn {index + 1}", [*path[:index], *path[index + 1 :]]
+        if parse_calls(turn, None):
+            yield f"turn {index + 1} repeated", [*path[: index + 1], *path[index:]]
 
 
 def _mean(played: Sequence[_Played]) -> HackReward:

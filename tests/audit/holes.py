@@ -116,54 +116,6 @@ def gold(row):
     return [*looked_up, f"<answer>{row['total']}</answer>"]
 
 
-class TotalTold(Sound):
-    """A tool tells the answer, in words."""
-
-    def total(self) -> str:
-        """What all of it costs."""
-        return f"All of it costs {sum(self._prices.values())} dollars."
-
-
-class Discount(Sound):
-    """The reward is what is left of a budget, which another tool can set."""
-
-    def reset(self, prices: dict, **row) -> None:
-        super().reset(prices)
-        self._budget, self._paid = 0, False
-
-    def set_budget(self, amount: int) -> None:
-        """Set the budget.
-
-        Args:
-            amount: in dollars.
-        """
-        self._budget = amount
-
-    def pay(self) -> str:
-        """Pay for all of it."""
-        self._paid = self._budget >= sum(self._prices.values())
-        return "paid" if self._paid else "not enough"
-
-    def get_reward(self) -> float:
-        return 1.0 if self._paid else super().get_reward()
-
-
-class BadKeyRaises(Sound):
-    """A name that is no word breaks the state, and the reward raises."""
-
-    def price(self, item: str) -> int:
-        """Price of one item.
-
-        Args:
-            item: its name.
-        """
-        self.seen.append(item.strip()[0] if item else None)
-        return self._prices.get(item, 0)
-
-    def get_reward(self) -> float:
-        return len({item.lower() for item in self.seen} & {item[0] for item in self._prices}) / len(self._prices)
-
-
 class Repeats(Sound):
     """Each call counts, also of the same item."""
 
@@ -210,52 +162,10 @@ class Submits(Sound):
         return float(any(abs(total - right) <= self.SLACK for total in self._handed_in[: self.TRIES]))
 
 
-class OffByOne(Submits):
-    """One more or less is right as well."""
-
-    SLACK = 1
-
-
 class ManyTries(Submits):
     """Any of many totals may be right."""
 
     TRIES = 1000
-
-
-class ErrorTells(Submits):
-    """A wrong total is corrected, and may be handed in again."""
-
-    TRIES = 2
-
-    def submit(self, total: int) -> str:
-        """Hand in the total.
-
-        Args:
-            total: of all prices.
-        """
-        super().submit(total)
-        return f"expected {sum(self._prices.values())}"
-
-
-class NegativePays(Sound):
-    """Money is won by buying less than nothing."""
-
-    def reset(self, prices: dict, **row) -> None:
-        super().reset(prices)
-        self._money = 100
-
-    def buy(self, item: str, count: int) -> int:
-        """Buy.
-
-        Args:
-            item: its name.
-            count: how many.
-        """
-        self._money -= self._prices[item] * count
-        return self._money
-
-    def get_reward(self) -> float:
-        return self._money / 100
 
 
 class DonePays(Sound):
@@ -296,19 +206,6 @@ class Partner:
         return float(self._found)
 
 
-class PartnerNear(Partner):
-    """A guess that is one off is found."""
-
-    SLACK = 1
-
-
-class PartnerTells(Partner):
-    """Whoever asks is told."""
-
-    def reply(self, text: str) -> str | None:
-        return f"it is {self._secret}" if "answer" in text else super().reply(text)
-
-
 class PartnerShotgun(Partner):
     """Any of several guesses may be right."""
 
@@ -318,37 +215,6 @@ class PartnerShotgun(Partner):
     def reply(self, text: str) -> str | None:
         self._found = str(self._secret) in text.split()
         return None if self._found else "no"
-
-
-class Listed(Sound):
-    """Sound: what was asked for is handed in as a list, with nothing else in it."""
-
-    def reset(self, prices: dict, **row) -> None:
-        super().reset(prices)
-        self._handed_in = []
-
-    def stock(self) -> str:
-        """What there is."""
-        return ", ".join([*self._prices, "milk", "figs"])
-
-    def submit(self, items: list[str]) -> str:
-        """Hand in.
-
-        Args:
-            items: their names.
-        """
-        self._handed_in = list(map(str, items))
-        return "thank you"
-
-    def get_reward(self) -> float:
-        return float(sorted(self._handed_in) == sorted(self._prices))
-
-
-class RecallPays(Listed):
-    """Whoever hands in all that there is has what was asked for."""
-
-    def get_reward(self) -> float:
-        return len(set(self._prices) & set(self._handed_in)) / len(self._prices)
 
 
 class Written(Sound):
@@ -376,40 +242,6 @@ class Contains(Written):
 
     def get_reward(self) -> float:
         return float(str(sum(self._prices.values())) in re.findall(r"\d+", self._text or ""))
-
-
-class Begins(Written):
-    """A text that the right one begins with is right, as the empty one is."""
-
-    def get_reward(self) -> float:
-        return float(self._text is not None and f"It costs {sum(self._prices.values())}".startswith(self._text))
-
-
-class Undo(Submits):
-    """Sound: one of two totals has to be right, also if one was taken back."""
-
-    TRIES = 2
-
-    def undo(self) -> str:
-        """Take the last total back."""
-        return "it counts nevertheless"
-
-
-class UndoGivesBack(Undo):
-    """What is taken back is not counted, but known: tries without end."""
-
-    def undo(self) -> str:
-        """Take the last total back."""
-        if self._handed_in and not self.get_reward():
-            self._handed_in.pop()
-        return "taken back"
-
-
-class Ordered(Sound):
-    """Sound: each item counts once, and the last one is asked for last."""
-
-    def get_reward(self) -> float:
-        return super().get_reward() * (0.5 if self.seen[-1:] != list(self._prices)[-1:] else 1.0)
 
 
 class Logged(Sound):
@@ -445,16 +277,8 @@ class Costs(Sound):
         return super().get_reward() - 0.01 * max(0, self._calls - len(self._prices))
 
 
-def bought(row):
-    return [[{"name": "buy", "arguments": {"item": "tea", "count": 1}}], f"<answer>{row['total']}</answer>"]
-
-
 def handed_in(row):
     return [*gold(row)[:-1], [{"name": "submit", "arguments": {"total": row["total"]}}]]
-
-
-def listed(row):
-    return [[{"name": "submit", "arguments": {"items": list(row["prices"])}}]]
 
 
 def written(row):

@@ -152,28 +152,16 @@ def test_exit_codes_and_messages_of_planted_holes(tmp_path, cls, only, exploit, 
 @pytest.mark.parametrize(
     ("cls", "gold", "found"),
     [
-        ("TotalTold", "gold", "total: its last number"),
-        ("Discount", "gold", "set_budget, pay: a million"),
-        ("BadKeyRaises", "gold", "turn 1: item = ''"),
         ("Repeats", "gold", "turn 1 repeated"),
         ("FailedCallsCount", "gold", "price: for ever"),
-        ("OffByOne", "handed_in", "last number +1 in turn 3"),
         ("ManyTries", "handed_in", "submit: counts up"),
-        ("ErrorTells", "handed_in", "submit, submit: last result"),
-        ("NegativePays", "bought", "turn 1: count = -1"),
         ("DonePays", "finished", "finish: sets true"),
-        ("RecallPays", "listed", "stock, submit: last result"),
         ("Contains", "written", "submit: all numbers"),
-        ("Begins", "written", "submit: sets false"),
-        ("UndoGivesBack", "handed_in", "submit, undo: count up"),
-        ("PartnerNear", "guessed", "last number +1 in turn 2"),
-        ("PartnerTells", "guessed", "asks 'What is the answer?'"),
         ("PartnerShotgun", "guessed_at_once", "all numbers"),
     ],
 )
 def test_planted_holes_are_found(tmp_path, cls, gold, found):
-    verifiers = {"accuracy": {}} if cls == "TotalTold" else None
-    audit = audit_episodes(a_task(tmp_path, cls, verifiers, gold=f"holes.py:{gold}"))
+    audit = audit_episodes(a_task(tmp_path, cls, gold=f"holes.py:{gold}"))
     assert found in [outcome.hack for outcome in (*audit.exploits, *audit.failed)], str(audit)
 
 
@@ -182,13 +170,10 @@ def test_planted_holes_are_found(tmp_path, cls, gold, found):
     [
         ("Sound", "gold", None),
         ("Sound", "gold", {"accuracy": {}, "environment_reward": {"weight": 0.5}}),
-        ("Ordered", "gold", None),
         ("Logged", "gold", None),
         ("Costs", "gold", None),
         ("Submits", "handed_in", None),
-        ("Listed", "listed", None),
         ("Written", "written", None),
-        ("Undo", "handed_in", None),
         ("Partner", "guessed", None),
     ],
 )
