@@ -24,7 +24,6 @@ from .targets import find_targets, score_completions
 
 RESCORED = 2  # texts of each hack that are scored a second time
 PARTIAL = 0.05  # of the gap: less, or as much less than all, is no part of the credit
-BEAM = 5  # hacks that are tried in pairs
 SLIGHTLY_OFF = ("off_by_one", "rounds_to_it")
 EMPTY = "empty gold answers"  # a family that is not in the table
 
@@ -94,18 +93,14 @@ class Attack:
 
     def run(self, request: AuditRequest, progress: Progress) -> Audit:
         """The audit. Raises as ``audit`` does."""
-        start, notes = time.perf_counter(), list[str]()
-        families, budget = request.families, request.budget
+        start, notes, families = time.perf_counter(), list[str](), request.families
         self._check_baselines()
-        attempts = [self._attempt(hack) for hack in tried(_select(families), "hacks", start, budget, progress, notes)]
+        hacks = tried(_select(families), "hacks", start, request.budget, progress, notes)
+        attempts = [self._attempt(hack) for hack in hacks]
         left_out = ("right",) if self._pays_form else ()
         attempts = [one for one in attempts if (one.pairs or one.right) and one.hack.rule not in left_out]
         graded = self._task.spec.partial_credit or _gives_parts(attempts)
         outcomes = [self._outcome(attempt, graded=graded) for attempt in attempts]
-        if not any(outcome.reasons for outcome in outcomes):
-            pairs = tried(_pairs(attempts), "pairs of hacks", start, budget, progress, notes)
-            of_two = [self._attempt(hack) for hack in pairs]
-            outcomes += [self._outcome(attempt, graded=graded) for attempt in of_two if attempt.pairs]
         if self._unanswered and (not families or EMPTY in families):
             outcomes.append(self._outcome(self._empty_gold(), graded=graded))
         return Audit(
@@ -237,21 +232,12 @@ class Attack:
         return unstable
 
 
-def _pairs(attempts: Sequence[_Attempt]) -> list[Hack]:
-    """Two hacks in one text, of those that win most without being an exploit: each may use another hole."""
-    gains = {one.hack: fmean(one.gains) for one in attempts if one.pairs and one.hack.rule == "undeserved"}
-    part = [hack for hack, won in gains.items() if won > PARTIAL and "⟨" in hack.template]
-    best = sorted(part, key=lambda hack: -gains[hack])[:BEAM]
-    return [one.on(other) for one in best for other in best if one is not other]
-
-
 def _select(only: Collection[str]) -> list[Hack]:
     known = [*dict.fromkeys(hack.family for hack in HACKS.values()), EMPTY, *HACKS]
     for name in only:
-        if name not in known and not all(part in HACKS for part in name.split("+", 1)):
+        if name not in known:
             raise UsageError(f"--only {name}: no such family of hacks, and no hack; {nearest(name, known)}")
-    of_two = [HACKS[one].on(HACKS[other]) for one, _, other in (name.partition("+") for name in only) if other]
-    return [hack for hack in HACKS.values() if not only or not {hack.family, hack.name}.isdisjoint(only)] + of_two
+    return [hack for hack in HACKS.values() if not only or not {hack.family, hack.name}.isdisjoint(only)]
 
 
 def _gives_parts(attempts: Sequence[_Attempt]) -> bool:

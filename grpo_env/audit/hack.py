@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from string import Template
 from typing import Literal
 
@@ -98,17 +98,6 @@ class Hack:
             return Template(self._pieces[1]).substitute(fields)
         except KeyError:
             return None
-
-    def on(self, other: Hack) -> Hack:
-        """Both in one text: this answer, with what either has around it."""
-        (before, answer, after), (others_before, _, others_after) = self._pieces, other._pieces
-        return replace(
-            self,
-            name=f"{self.name}+{other.name}",
-            family="two in one",
-            template=f"{before}{others_before}⟨{answer}⟩{after}{others_after}",
-            knows="gold" if "gold" in (self.knows, other.knows) else "prompt",
-        )
 
     @property
     def _pieces(self) -> tuple[str, str, str]:

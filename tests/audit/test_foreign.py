@@ -122,26 +122,6 @@ def test_the_gold_answers_are_those_that_the_function_is_given(tmp_path):
     assert report.source.startswith("3 rows; answers in 'gold_text'")
 
 
-def test_two_holes_of_which_neither_is_enough_are_found_together(tmp_path):
-    """By hand: a right answer adds .7. The gold answer somewhere, or many words, adds .3, and both .6: over a half."""
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in NUMBERS))
-    (tmp_path / "two_holes.py").write_text(
-        "def paid(completion, answer):\n"
-        "    if completion.strip().endswith(f'{{{answer}}}'):\n"
-        "        return 0.7\n"
-        "    return 0.3 * (f' {answer}' in completion) + 0.3 * (len(completion.split()) > 150)\n"
-    )
-    families = ["negated", "stuffing", "two answers"]
-    report = run_on(tmp_path, f"{tmp_path}/two_holes.py:paid", families=families)
-    assert {outcome.family for outcome in report.exploits} == {"two in one"}, str(report)
-    gains = {outcome.hack: outcome.gain for outcome in report.exploits}
-    assert gains["not_gold+steps_stuffed"] == pytest.approx(0.6 / 0.7)
-    again = run_on(tmp_path, f"{tmp_path}/two_holes.py:paid", families=["not_gold+steps_stuffed"])
-    assert [outcome.hack for outcome in again.exploits] == ["not_gold+steps_stuffed"]
-    with pytest.raises(UsageError, match=r"negated\+stuffing: no such family"):
-        run_on(tmp_path, f"{tmp_path}/two_holes.py:paid", families=["negated+stuffing"])
-
-
 TOLERANT = """
 import re
 
