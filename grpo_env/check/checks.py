@@ -204,7 +204,7 @@ def _check_golds(task: Task, result: CheckResult, examples: Sequence[Example], u
     facts, findings = gold_kinds(task, examples, golds, unreadable, said)
     result.facts |= facts
     result.findings += findings
-    result.add("order", *gold_forms(task, examples, golds))
+    result.findings += gold_forms(task, examples, golds)
     result.findings += [*gold_in_prompt(task, examples, golds), *left_out(task, examples, golds)]
     result.add("gold", *check_golds(task, examples, golds))
 

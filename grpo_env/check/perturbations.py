@@ -1,7 +1,7 @@
 """Perturbed gold answers: wrong answers that no verifier of the answer should give credit for.
 
 Every kind of gold answer has changes of its own. They are made in the text, without the verifiers that they test, and
-only where nobody could accept the result: 6/13/2020 is not made of 13/6/2020, nor 7 of 007 for a verifier of numbers.
+only where nobody could accept the result: 6/13/2020 is not made of 13/6/2020.
 """
 
 from __future__ import annotations
@@ -42,7 +42,6 @@ _LETTER = re.compile(r"(?<![A-Za-z\\])[A-Za-z](?![A-Za-z])")
 _QUANTITY_OR_CODE = re.compile(r"[-+]?(?:\d[\d,]*(?:\.\d+)?\s?[^\W\d_][^=+*()-]*|0[xXbBoO]?[0-9A-Fa-f]+)")
 _UNIT = re.compile(r"(?<=\d)(\s?)([^\W\d_]+)$")
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
-_PARTS = re.compile(r"([A-Za-z0-9]+)([^A-Za-z0-9\s]+)([A-Za-z0-9]+)|(\d+)(\s?x\s?|\s)(\d+)")
 _TOKEN = r"([A-Z][a-z]*(?![a-z])|[a-z]+(?![a-z])|\d+(?!\d))"
 _TOKENS = re.compile(rf"{_TOKEN}{_TOKEN}")
 _DIMENSIONS = tuple(
@@ -127,19 +126,18 @@ def _plainly_differs(a: str, b: str, is_tolerant: bool) -> bool:
 def tolerances(verifiers: Iterable[Verifier]) -> frozenset[str]:
     """What the verifiers of an answer accept besides the exact answer, by the name of the option.
 
-    ``zeros`` stands for verifiers of numbers, for which 007 is 7, ``text`` for those of choice letters, for which the
-    text after the letter does not count, ``case`` for those that were told to ignore upper and lower case, and
-    ``program`` for those that run the answer, for which another number in a comment is no mistake.
+    ``text`` stands for verifiers of choice letters, for which the text after the letter does not count, ``case`` for
+    those that were told to ignore upper and lower case, and ``program`` for those that run the answer, for which
+    another number in a comment is no mistake.
     """
     parts = list(verifiers)
     options = {
         name for part in parts for name in (*TOLERANCES, "unevaluated") if _set(part, name) not in (None, "wrong", 0)
     }
-    numbers = any(option(part, "kind") == "number" or verifier_name(part) == "numeric" for part in parts)
     letters = any(verifier_name(part) == "choice" for part in parts)
     cases = any(option(part, "ignore_case") is True and verifier_name(part) != "accuracy" for part in parts)
     programs = any(verifier_name(part) == "python_tests" for part in parts)
-    found = {"zeros": numbers, "text": letters, "case": cases, "program": programs}
+    found = {"text": letters, "case": cases, "program": programs}
     return frozenset(options | {name for name, is_found in found.items() if is_found})
 
 
@@ -178,9 +176,9 @@ def changes(gold: str, tolerates: Set[str] = frozenset()) -> Iterator[tuple[str,
     previous = set()
     for name, change in CHANGES["words" if is_text else kind]:
         text = change(gold)
-        if text is None or text in previous or not (differs(text, gold) or change in (_zeros_removed, _case_changed)):
+        if text is None or text in previous or not (differs(text, gold) or change is _case_changed):
             continue
-        if (change is _zeros_removed and "zeros" in tolerates) or (change is _case_changed and "case" in tolerates):
+        if change is _case_changed and "case" in tolerates:
             continue
         if change in (_number_changed, _element_changed) and not tolerates.isdisjoint(TOLERANCES):
             if kind != "number":
@@ -296,26 +294,10 @@ def _digit_changed(gold: str) -> str | None:
     return _replaced(gold, digit, str((int(digit[0]) + 1) % 10)) if digit else None
 
 
-def _parts_swapped(gold: str) -> str | None:
-    """Two neighboring parts swapped: ``192.168.0.1`` becomes ``168.192.0.1``, ``3-1`` becomes ``1-3``."""
-    if "\\" in gold:
-        return None
-    for match in _PARTS.finditer(gold):
-        first, between, second = (part for part in match.groups() if part is not None)
-        if first.casefold() != second.casefold():
-            return _replaced(gold, match, second + between + first)
-    return None
-
-
 def _letters_reordered(gold: str) -> str | None:
     """Letters and numbers that follow each other swapped, as a product could be: ``H2O`` becomes ``2HO``."""
     match = None if "\\" in gold else _TOKENS.search(gold)
     return _replaced(gold, match, match[2] + match[1]) if match else None
-
-
-def _zeros_removed(gold: str) -> str | None:
-    """``007`` becomes ``7``."""
-    return re.sub(r"(?<!\d)0+(?=\d)", "", gold, count=1) if re.fullmatch(r"-?0\d+", gold) else None
 
 
 def _opposite(gold: str) -> str:
@@ -400,9 +382,7 @@ CHANGES: dict[Kind | Literal["words"], tuple[tuple[str, Change], ...]] = {
     ),
     "text": (  # of codes and times of day
         ("a digit changed", _digit_changed),
-        ("parts swapped", _parts_swapped),
         ("letters reordered", _letters_reordered),
-        ("leading zeros removed", _zeros_removed),
         ("the sign changed", _sign_changed),
         ("another unit", _unit_changed),
         ("the case changed", _case_changed),

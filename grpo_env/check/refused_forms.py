@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from grpo_env.core import Example
@@ -16,23 +15,20 @@ from .data import named
 from .findings import Finding, warning
 from .gold_completion import Layout, judging, metric_scores, option
 from .odd_golds import metric_spec, options_of, weight_of, yaml_line
-from .perturbations import literal, written
 
 SCORED = 200  # gold answers of a form that are scored in another one
 SHOWN = 40  # characters of a gold answer
-_ITEMS = re.compile(r"(\W?)([^()\[\]{}]+?)(\W?)")
 
 
-def gold_forms(task: Task, examples: Sequence[Example], golds: Sequence[str]) -> tuple[str, list[Finding]]:
-    """Whether order counts, and findings about gold answers in forms that the metric does not compare as meant."""
+def gold_forms(task: Task, examples: Sequence[Example], golds: Sequence[str]) -> Iterator[Finding]:
+    """Findings about gold answers in forms that the metric does not compare as meant."""
     name, spec = task.metric, metric_spec(task)
     used = spec.use or name
-    findings: list[Finding] = []
     if used in ("accuracy", "exact_text"):
-        findings += [*_lists(task, examples), *_programs(task, examples, golds)]
+        yield from _lists(task, examples)
+        yield from _programs(task, examples, golds)
     if used == "accuracy":
-        findings += [*_units(name, spec, examples, golds)] or [*_rounded(task, name, spec, examples, golds)]
-    return _order(task, examples, golds), findings
+        yield from [*_units(name, spec, examples, golds)] or _rounded(task, name, spec, examples, golds)
 
 
 def _units(name: str, spec: VerifierSpec, examples: Sequence[Example], golds: Sequence[str]) -> Iterator[Finding]:
@@ -98,38 +94,6 @@ def _programs(task: Task, examples: Sequence[Example], golds: Sequence[str]) -> 
     line = yaml_line("python_tests", {"weight": 1.0, "tests": tests or "tests"})
     what = f"{_some(indices, golds, examples)} are Python programs, which {task.metric} compares as text; {found}"
     yield warning("gold", f"verifiers.{task.metric}", what, f"run them, with metric: python_tests: {line}")
-
-
-def _order(task: Task, examples: Sequence[Example], golds: Sequence[str]) -> str:
-    """Whether the metric takes the items of gold answers in another order, with a row of each; empty if none has."""
-    permuted = {index: text for index, gold in enumerate(golds) if (text := reversed_items(gold)) is not None}
-    permuted = dict(list(permuted.items())[:SCORED])
-    if not permuted:
-        return ""
-    refused = _refused(task, examples, permuted)
-    taken = [index for index in permuted if index not in refused]
-    lines = [
-        f"{len(rows):,} {verdict} in another order, such as {shortened(permuted[rows[0]], SHOWN)!r} for "
-        f"{shortened(golds[rows[0]], SHOWN)!r} ({examples[rows[0]].name})"
-        for rows, verdict in ((taken, "are also right"), (refused, "are wrong"))
-        if rows
-    ]
-    return f"of {len(permuted):,} gold answers with several items {'; '.join(lines)}"
-
-
-def reversed_items(gold: str) -> str | None:
-    """The items of a list, tuple or set in the opposite order; ``None`` if there are not several different ones."""
-    from grpo_env.verifiers.answers.kinds.which_kind import kind_of
-
-    match = _ITEMS.fullmatch(gold.strip())
-    kind = kind_of(gold.strip()) if len(gold) <= SHOWN * 10 else None
-    if kind == "literal" and isinstance(value := literal(gold), list):
-        return written(value[::-1], gold) if value != value[::-1] else None
-    items = [item.strip() for item in match[2].split(",")] if match else []
-    is_interval = kind == "set" and match is not None and match[1] in ("(", "[")
-    if kind not in ("set", "tuple") or match is None or is_interval or items == items[::-1] or not all(items):
-        return None
-    return f"{match[1]}{', '.join(reversed(items))}{match[3]}"
 
 
 def _refused(task: Task, examples: Sequence[Example], answers: Mapping[int, str]) -> list[int]:

@@ -242,17 +242,17 @@ def test_which_kinds_are_out_of_place(counts, odd):
     [
         ("2024-05-01", {"another year": "2025-05-01", "day and month swapped": "2024-01-05"}),
         ("12/6/2020", {"another year": "12/6/2021", "day and month swapped": "6/12/2020"}),
-        ("12/6/99", {"a digit changed": "12/6/90", "parts swapped": "6/12/99"}),
+        ("12/6/99", {"a digit changed": "12/6/90"}),
         ("05/13/2021", {"another year": "05/13/2022", "another day": "05/14/2021"}),
         ("May 1, 2024", {"another year": "May 1, 2025"}),
         ("5/5/2020", {"another year": "5/5/2021"}),
-        ("3:30 p.m.", {"a digit changed": "3:31 p.m.", "parts swapped": "30:3 p.m."}),
-        ("192.168.0.1", {"a digit changed": "192.168.0.2", "parts swapped": "168.192.0.1"}),
-        ("3-1", {"a digit changed": "3-2", "parts swapped": "1-3"}),
-        ("v1.10", {"a digit changed": "v1.11", "parts swapped": "10.v1", "letters reordered": "1v.10"}),
-        ("007", {"a digit changed": "008", "leading zeros removed": "7", "the sign changed": "-007"}),
+        ("3:30 p.m.", {"a digit changed": "3:31 p.m."}),
+        ("192.168.0.1", {"a digit changed": "192.168.0.2"}),
+        ("3-1", {"a digit changed": "3-2"}),
+        ("v1.10", {"a digit changed": "v1.11", "letters reordered": "1v.10"}),
+        ("007", {"a digit changed": "008", "the sign changed": "-007"}),
         ("-0x437", {"a number changed": "-1x437", "the sign changed": "0x437"}),
-        ("0x437", {"a digit changed": "0x438", "parts swapped": "437x0", "letters reordered": "x0437",
+        ("0x437", {"a digit changed": "0x438", "letters reordered": "x0437",
             "the sign changed": "-0x437"}),
         ("12 cm", {"a number changed": "13 cm", "the sign changed": "-12 cm", "another unit": "12 kg"}),
         ("-3.5 g", {"a number changed": "-4.5 g", "the sign changed": "3.5 g", "another unit": "-3.5 km"}),
@@ -262,7 +262,7 @@ def test_which_kinds_are_out_of_place(counts, odd):
             "the case changed": "DqW4W9wGxCq"}),
         ("H2O", {"a digit changed": "H3O", "letters reordered": "2HO"}),
         ("TP53", {"a digit changed": "TP54", "letters reordered": "PT53"}),
-        ("1920x1080", {"a digit changed": "1920x1081", "parts swapped": "1080x1920", "letters reordered": "x19201080",
+        ("1920x1080", {"a digit changed": "1920x1081", "letters reordered": "x19201080",
             "the sign changed": "-1920x1080"}),
         ("(3, 4)", {"a number changed": "(4, 4)", "the order reversed": "(4, 3)"}),
         ("(2, 2)", {"a number changed": "(3, 2)"}),
@@ -307,7 +307,6 @@ def test_changed_dates_are_other_days_in_either_order_of_day_and_month(form):
 
 
 def test_changes_that_a_verifier_accepts_are_left_out():
-    assert "leading zeros removed" not in dict(changes("007", frozenset(["zeros"])))
     assert dict(changes("2018", frozenset(["rel_tol"])))["a number changed"] == "3018"
     assert dict(changes("150 km", frozenset(["rel_tol"])))["a number changed"] == "250 km"
     assert "the case changed" not in dict(changes("dQw4w9WgXcQ", frozenset(["case"])))

@@ -101,14 +101,6 @@ def test_programs_are_a_finding_that_names_the_tests(tmp_path):
     assert not [line for line in lines(checked(tmp_path, rows_of(prose))) if "python_tests" in line]
 
 
-def test_whether_order_counts_is_said(tmp_path):
-    others = ["(1, \\infty)", "7", "3, 3", *map(str, range(11, 20))]
-    facts = checked(tmp_path, rows_of(["2, 3", "(4, 5)", '["a", "b"]', *others])).facts
-    assert facts["order"].startswith("of 3 gold answers with several items 1 are also right in another order, such as ")
-    assert "'3, 2' for '2, 3' (rows.jsonl, line 1); 2 are wrong in another order, such as " in facts["order"]
-    assert "order" not in checked(tmp_path, rows_of(others)).facts
-
-
 @pytest.mark.parametrize("gold", ["[]", '[""]', '""'])
 def test_an_empty_gold_answer_in_brackets_looks_missing(tmp_path, gold):
     found = lines(checked(tmp_path, rows_of([*map(str, range(20)), gold])))
