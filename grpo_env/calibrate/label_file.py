@@ -65,7 +65,8 @@ def ask(path: Path, key: Callable[[], str], show: Callable[[str], None]) -> bool
     because it would influence the label. Raises ``UsageError`` as ``read_labels`` does and for a file that is not
     ``.jsonl``, and ``RunError`` if the file cannot be written.
     """
-    check_appendable(path)
+    if path.suffix != ".jsonl":
+        raise UsageError(f"{path}: answers are appended as lines, which needs a file whose name ends in .jsonl")
     rows = read_labels(path)
     missing = [row for row in rows if row["label"] is None]
     at = 0
@@ -76,17 +77,11 @@ def ask(path: Path, key: Callable[[], str], show: Callable[[str], None]) -> bool
             return False
         if pressed == UNDO:
             at -= 1
-            append_label(path, missing[at], None)
+            _append_label(path, missing[at], None)
         else:
-            append_label(path, missing[at], KEYS[pressed])
+            _append_label(path, missing[at], KEYS[pressed])
             at += 1
     return True
-
-
-def check_appendable(path: Path) -> None:
-    """Raises ``UsageError`` for a file to which no label can be appended."""
-    if path.suffix != ".jsonl":
-        raise UsageError(f"{path}: answers are appended as lines, which needs a file whose name ends in .jsonl")
 
 
 def _press(key: Callable[[], str], answered: int) -> str:
@@ -102,7 +97,7 @@ def _press(key: Callable[[], str], answered: int) -> str:
             return pressed
 
 
-def append_label(path: Path, row: LabelRow, label: bool | str | None) -> None:
+def _append_label(path: Path, row: LabelRow, label: bool | str | None) -> None:
     """Append the label of a row to its file. Raises ``RunError`` if it cannot be written."""
     names = ("id", "completion", "line", "file")
     line = dump_line({name: row[name] for name in names if name in row} | {"label": label}).encode()

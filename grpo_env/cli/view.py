@@ -55,7 +55,7 @@ def show(
 def view(
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE|RUN...", help="Files of grpo_env score, folders of runs; or one file to label."),
+        typer.Argument(metavar="FILE|RUN...", help="Files of grpo_env score, and folders of runs."),
     ],
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for a free one.")] = 8001,
     token_file: Annotated[

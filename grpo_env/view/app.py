@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hmac
-import re
 from http import HTTPStatus
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route
@@ -15,7 +16,6 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from grpo_env.errors import UsageError
-from grpo_env.serving.local_server import is_loopback
 
 from . import pages
 from .duckdb_index import Store
@@ -31,25 +31,29 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-STATIC = Mount("/static", StaticFiles(packages=[("grpo_env.view", "static"), ("grpo_env.results.report", "templates")]))
+STATIC = StaticFiles(packages=[("grpo_env.view", "static"), ("grpo_env.results.report", "templates")])
+NAMES = ["127.0.0.1", "localhost"]
 STYLES = ("/static/style.css", "/static/view.css")  # what a page without the token needs
 
 
 def make_app(store: Store, token: str) -> ASGIApp:
     """The application that shows the files of ``store``."""
     views = Views(store)
-    app = Starlette(
+    return Starlette(
         routes=[
             Route("/", views.home),
-            STATIC,
+            Mount("/static", STATIC),
             Route("/{number:int}/", views.rows),
             Route("/{number:int}/run", views.run),
             Route("/{number:int}/row/{n:int}", views.row),
             Route("/{number:int}/group/{g:int}", views.group),
         ],
-        exception_handlers={UsageError: usage_error, 404: lambda *_: _error(HTTPStatus.NOT_FOUND, "no such page")},
+        exception_handlers={UsageError: _usage_error, 404: lambda *_: _error(HTTPStatus.NOT_FOUND, "no such page")},
+        middleware=[
+            Middleware(TrustedHostMiddleware, allowed_hosts=NAMES),  # no page of others reaches it by DNS rebinding
+            Middleware(Guard, token=token),
+        ],
     )
-    return Guard(app, token)
 
 
 class Views:
@@ -62,7 +66,7 @@ class Views:
         """The sources; the only one at once."""
         if len(self._store.sources) == 1:
             return RedirectResponse("0/")
-        return html_page("home.html", pages.home_page(self._store))
+        return _html_page("home.html", pages.home_page(self._store))
 
     def rows(self, request: Request) -> Response:
         """The list of a source."""
@@ -77,7 +81,7 @@ class Views:
 
     def group(self, request: Request) -> Response:
         """The completions of a group, side by side."""
-        base, start = whole(request, "base"), whole(request, "start") or 0
+        base, start = _whole(request, "base"), _whole(request, "start") or 0
         number, selection = self._source(request)
         found = pages.group_page(self._store, number, selection, request.path_params["g"], base, start)
         return self._page("group.html", number, found)
@@ -105,36 +109,20 @@ class Views:
         if context is None:
             waiting = not table.complete and not table.problem
             return _error(HTTPStatus.NOT_FOUND, "no such completion" + (" in the rows indexed so far" * waiting))
-        return html_page(template, context)
+        return _html_page(template, context)
 
 
 class Guard:
-    """Admits GET requests for a name of this machine that carry the token, in the address once and then in a cookie.
+    """Admits requests that carry the token, in the address once and then in a cookie."""
 
-    With ``posts`` also POST requests that the browser says are of a page of this server (``Sec-Fetch-Site``).
-    """
-
-    def __init__(self, app: ASGIApp, token: str, *, posts: bool = False) -> None:
-        self._posts = posts
+    def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
         self._token = token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        if scope["type"] != "http":
-            return
-        request = Request(scope)
-        response = self._refusal(request) or self._signing_in(request)
+        response = self._signing_in(Request(scope))
         await (response or self._app)(scope, receive, _with_headers(send))
-
-    def _refusal(self, request: Request) -> Response | None:
-        host = request.headers.get("host", "")
-        if not is_loopback(host.rpartition(":")[0] if re.search(r":\d*$", host) else host):
-            return _error(HTTPStatus.FORBIDDEN, f"{host[:100]!r} is not a name of this machine; use 127.0.0.1")
-        own = request.headers.get("sec-fetch-site") == "same-origin" and "token" not in request.query_params
-        if request.method not in ("GET", "HEAD") and not (self._posts and request.method == "POST" and own):
-            return _error(HTTPStatus.METHOD_NOT_ALLOWED, "pages can only be read")
-        return None
 
     def _signing_in(self, request: Request) -> Response | None:
         """The answer to a request without the cookie; with the token in its address, the same page with a cookie."""
@@ -149,7 +137,7 @@ class Guard:
         if self._is_token(request.cookies.get(name, "")) or request.url.path in STYLES:
             return None
         fields = {"address": request.url.path, "fields": request.query_params.multi_items()}
-        return html_page("token.html", fields, HTTPStatus.UNAUTHORIZED)
+        return _html_page("token.html", fields, HTTPStatus.UNAUTHORIZED)
 
     def _is_token(self, given: str) -> bool:
         return hmac.compare_digest(given.encode(), self._token.encode())
@@ -165,7 +153,7 @@ def _with_headers(send: Send) -> Send:
     return sending
 
 
-def whole(request: Request, key: str) -> int | None:
+def _whole(request: Request, key: str) -> int | None:
     """The whole number of a field. Raises ``UsageError``."""
     text = request.query_params.get(key, "")
     if text and not (text.isascii() and text.isdigit() and len(text) < 16):
@@ -173,16 +161,16 @@ def whole(request: Request, key: str) -> int | None:
     return int(text) if text else None
 
 
-def html_page(template: str, context: dict[str, Any], status: int = 200) -> Response:
+def _html_page(template: str, context: dict[str, Any], status: int = 200) -> Response:
     """A page of a template."""
     html = pages.templates().get_template(template).render(context)
     return Response(html, status, media_type="text/html")
 
 
 def _error(status: HTTPStatus, problem: str) -> Response:
-    return html_page("error.html", {"status": status, "problem": problem}, status)
+    return _html_page("error.html", {"status": status, "problem": problem}, status)
 
 
-def usage_error(request: Request, error: Exception) -> Response:
+def _usage_error(request: Request, error: Exception) -> Response:
     """The page of a ``UsageError``."""
     return _error(HTTPStatus.BAD_REQUEST, str(error))

@@ -19,7 +19,6 @@ from selenium.webdriver import Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
-from grpo_env.calibrate.label_file import read_labels
 from grpo_env.results.report import make_report, render
 from grpo_env.view.bundle import bundle
 
@@ -269,23 +268,6 @@ def test_axe_finds_nothing_in_a_report(browser, rows, tmp_path, width):
     browser.get(page.as_uri())
     check(browser)
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-
-
-def test_labels_are_given_by_keys(browser, tmp_path):
-    path = tmp_path / "labels.jsonl"
-    common = {"completion": 0, "problem": HOSTILE, "text": MATHEMATICS, "answer": "4", "gold": "4", "label": None}
-    common |= {"verdict": True, "stratum": "accepted", "stratum_size": 2}
-    path.write_text("".join(json.dumps({"id": id, **common}) + "\n" for id in "ab"))
-    command = [sys.executable, "-m", "grpo_env", "view", str(path), "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-        browser.get(server.stdout.readline().split()[-1])
-        check(browser)
-        for key, heading in (("y", "1 of 2"), ("u", "0 of 2"), ("n", "1 of 2"), ("s", "2 of 2")):
-            press(browser, key)
-            wait(browser, lambda it, heading=heading: text(it, "h1").startswith(heading))
-        check(browser)
-        server.terminate()
-    assert [row["label"] for row in read_labels(path)] == [False, "?"]
 
 
 def test_a_bundle_needs_no_server(browser, paths, tmp_path):
