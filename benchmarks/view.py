@@ -39,7 +39,7 @@ def main() -> None:
         print(f"address: {time.perf_counter() - start:.2f} s")
         cookies = urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
         browser = urllib.request.build_opener(cookies)
-        base = address.partition("?")[0] + "0/"
+        base = address.partition("?")[0]
         print(f"first page: {measure(browser, address)[0]:.2f} s")
         while b"being indexed" in measure(browser, base)[1]:
             time.sleep(2)

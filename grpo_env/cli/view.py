@@ -53,10 +53,7 @@ def show(
 
 @view_app.command(OPEN)
 def view(
-    paths: Annotated[
-        list[Path],
-        typer.Argument(metavar="FILE|RUN...", help="Files of grpo_env score, and folders of runs."),
-    ],
+    path: Annotated[Path, typer.Argument(metavar="FILE|RUN", help="File of grpo_env score, or folder of a run.")],
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for a free one.")] = 8001,
     token_file: Annotated[
         Path | None, typer.Option(help="File with the token of the address. Default: a new token.")
@@ -76,9 +73,9 @@ def view(
         from grpo_env.view.bundle import bundle
 
         check_free(out, overwrite=overwrite)  # before the work, and again when writing
-        write_new(out, bundle(paths, query, limit), overwrite=overwrite)
+        write_new(out, bundle(path, query, limit), overwrite=overwrite)
         say(f"Wrote {out}")
         return
     from grpo_env.view.server import view
 
-    view(paths, port, read_token(token_file) if token_file else None)
+    view(path, port, read_token(token_file) if token_file else None)

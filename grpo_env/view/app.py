@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from grpo_env.errors import UsageError
 
 from . import pages
-from .duckdb_index import Store
+from .duckdb_index import Store, Table
 from .run_page import run_page
 from .selection import Selection
 
@@ -37,16 +37,15 @@ STYLES = ("/static/style.css", "/static/view.css")  # what a page without the to
 
 
 def make_app(store: Store, token: str) -> ASGIApp:
-    """The application that shows the files of ``store``."""
+    """The application that shows the completions of ``store``."""
     views = Views(store)
     return Starlette(
         routes=[
-            Route("/", views.home),
+            Route("/", views.rows),
             Mount("/static", STATIC),
-            Route("/{number:int}/", views.rows),
-            Route("/{number:int}/run", views.run),
-            Route("/{number:int}/row/{n:int}", views.row),
-            Route("/{number:int}/group/{g:int}", views.group),
+            Route("/run", views.run),
+            Route("/row/{n:int}", views.row),
+            Route("/group/{g:int}", views.group),
         ],
         exception_handlers={UsageError: _usage_error, 404: lambda *_: _error(HTTPStatus.NOT_FOUND, "no such page")},
         middleware=[
@@ -62,54 +61,42 @@ class Views:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def home(self, request: Request) -> Response:
-        """The sources; the only one at once."""
-        if len(self._store.sources) == 1:
-            return RedirectResponse("0/")
-        return _html_page("home.html", pages.home_page(self._store))
-
     def rows(self, request: Request) -> Response:
-        """The list of a source."""
-        number, selection = self._source(request)
-        return self._page("list.html", number, pages.list_page(self._store, number, selection))
+        """The list."""
+        table = self._store.table
+        return _html_page("list.html", pages.list_page(self._store, table, _selection(request, table)))
 
     def row(self, request: Request) -> Response:
         """One completion."""
-        number, selection = self._source(request)
-        context = pages.row_page(self._store, number, selection, request.path_params["n"])
-        return self._page("row.html", number, context)
+        table = self._store.table
+        found = pages.row_page(self._store, table, _selection(request, table), request.path_params["n"])
+        return _found("row.html", table, found)
 
     def group(self, request: Request) -> Response:
         """The completions of a group, side by side."""
         base, start = _whole(request, "base"), _whole(request, "start") or 0
-        number, selection = self._source(request)
-        found = pages.group_page(self._store, number, selection, request.path_params["g"], base, start)
-        return self._page("group.html", number, found)
+        table = self._store.table
+        g, selection = request.path_params["g"], _selection(request, table)
+        return _found("group.html", table, pages.group_page(self._store, table, selection, g, base, start))
 
     def run(self, request: Request) -> Response:
         """The curves of a run."""
-        number = self._number(request)
-        if self._store.sources[number].run is None:
+        if self._store.source.run is None:
             return _error(HTTPStatus.NOT_FOUND, "this file is no run")
-        return self._page("run.html", number, run_page(self._store, self._store.sources[number]))
+        return _html_page("run.html", run_page(self._store))
 
-    def _number(self, request: Request) -> int:
-        number = int(request.path_params["number"])
-        if number >= len(self._store.sources):
-            raise UsageError(f"there is no file {number}; {len(self._store.sources)} are open")
-        return number
 
-    def _source(self, request: Request) -> tuple[int, Selection]:
-        number = self._number(request)
-        fields = {key: value for key, value in request.query_params.items() if key not in ("base", "start")}
-        return number, Selection.parse(fields, self._store.tables[number].parts)
+def _selection(request: Request, table: Table) -> Selection:
+    fields = {key: value for key, value in request.query_params.items() if key not in ("base", "start")}
+    return Selection.parse(fields, table.parts)
 
-    def _page(self, template: str, number: int, context: dict[str, Any] | None) -> Response:
-        table = self._store.tables[number]
-        if context is None:
-            waiting = not table.complete and not table.problem
-            return _error(HTTPStatus.NOT_FOUND, "no such completion" + (" in the rows indexed so far" * waiting))
-        return _html_page(template, context)
+
+def _found(template: str, table: Table, context: dict[str, Any] | None) -> Response:
+    """The page of what was looked for, unless it is not in the table."""
+    if context is None:
+        waiting = not table.complete and not table.problem
+        return _error(HTTPStatus.NOT_FOUND, "no such completion" + (" in the rows indexed so far" * waiting))
+    return _html_page(template, context)
 
 
 class Guard:

@@ -14,19 +14,17 @@ from grpo_env.errors import RunError, UsageError
 from . import index_queries, pages
 from .duckdb_index import Store, Table
 from .selection import Selection
-from .sources import find_sources
+from .source import find_source
 
 MAX_BYTES = 64 << 20  # of a page
 
 
-def bundle(paths: Sequence[Path], query: str, limit: int) -> str:
+def bundle(path: Path, query: str, limit: int) -> str:
     """The page of the first ``limit`` completions of a selection.
 
     ``query`` is the address of a page, or what follows its question mark. Raises ``UsageError``.
     """
-    if len(paths) != 1:
-        raise UsageError(f"--out writes the completions of one file or run; {len(paths)} were given")
-    with _indexed(paths[0]) as (store, table):
+    with _indexed(path) as (store, table):
         fields = dict(parse_qsl(urlsplit(query).query or query.removeprefix("?")))
         selection = Selection.parse({key: value for key, value in fields.items() if key != "token"}, table.parts)
         rows = index_queries.page(store, table, selection, limit)
@@ -39,12 +37,12 @@ def bundle(paths: Sequence[Path], query: str, limit: int) -> str:
 def _indexed(path: Path) -> Iterator[tuple[Store, Table]]:
     """The complete index of a file."""
     with TemporaryDirectory(prefix="grpo_env-view-") as folder:
-        store = Store(Path(folder), find_sources([path]))
+        store = Store(Path(folder), find_source(path))
         try:
             store.wait()
-            table = store.tables[0]
+            table = store.table
             if not table.complete:
-                raise RunError(f"{store.sources[0].path}: cannot be indexed ({table.problem})")
+                raise RunError(f"{path}: cannot be indexed ({table.problem})")
             yield store, table
         finally:
             store.close()
@@ -56,7 +54,7 @@ def _render(store: Store, table: Table, rows: Sequence[dict[str, Any]], selectio
         pages.templates()
         .get_template("bundle.html")
         .render(
-            source=store.sources[0],
+            source=store.source,
             selection=selection,
             found=found,
             items=items,

@@ -1,7 +1,7 @@
-"""An index of the viewed files in DuckDB: one row of numbers and names for each completion, and the texts.
+"""An index of the viewed file in DuckDB: one row of numbers and names for each completion, and the texts.
 
-The index is a database in a temporary folder. It is built in a background thread; until then the first rows of each
-file are indexed, so that a page can be shown at once.
+The index is a database in a temporary folder. It is built in a background thread; until then the first rows are
+indexed, so that a page can be shown at once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from grpo_env.results.part_scores import named_parts
 from grpo_env.rows.reader import read_records
 
 from .index_tables import MACROS, row_paths, rows_sql, texts_sql
-from .sources import Source
+from .source import Source
 
 HEAD = 1000  # rows that are shown while the rest of a file is indexed
 MEMORY = "1GB"
@@ -34,7 +34,7 @@ MAX_SEARCHES = 8  # searches whose hits are kept
 
 @dataclass(frozen=True)
 class Table:
-    """The index of a source, or of its first rows. ``tag`` is part of the names of its tables."""
+    """The index, or that of the first rows. ``tag`` is part of the names of its tables."""
 
     tag: str
     parts: tuple[str, ...]
@@ -48,16 +48,16 @@ class Table:
 
 
 class Store:
-    """The index of several sources. Every method can be called from any thread."""
+    """The index of a source. Every method can be called from any thread."""
 
-    def __init__(self, folder: Path, sources: Sequence[Source]) -> None:
-        """Index the first rows of every source in ``folder``, and start to index the rest. Raises ``UsageError``."""
-        self.sources = sources
+    def __init__(self, folder: Path, source: Source) -> None:
+        """Index the first rows of a source in ``folder``, and start to index the rest. Raises ``UsageError``."""
+        self.source = source
         self._lock = threading.Lock()
         self._searches: dict[tuple[str, str], str] = {}
         self._count = 0
-        self._db = _connect(folder, sources)
-        self.tables = [self._index_head(source) for source in sources]
+        self._db = _connect(folder, source)
+        self.table = self._index_head()
         self._thread = threading.Thread(target=self._index_all, daemon=True)
         self._thread.start()
 
@@ -100,29 +100,27 @@ class Store:
             self._searches[table.tag, text] = name
             return name
 
-    def _index_head(self, source: Source) -> Table:
-        table = self._index(source, "head", part_names(source), HEAD)
+    def _index_head(self) -> Table:
+        table = self._index("head", part_names(self.source), HEAD)
         if not table.rows:
             what = "a JSONL or Parquet file, whose name ends in .gz or .zst if it is compressed"
-            raise UsageError(f"{source.path}: no score row among the first ones that DuckDB reads; give {what}")
+            raise UsageError(f"{self.source.path}: no score row among the first ones that DuckDB reads; give {what}")
         return replace(table, complete=table.rows + len(table.unreadable) < HEAD)
 
     def _index_all(self) -> None:
-        for number, source in enumerate(self.sources):
-            head = self.tables[number]
-            if head.complete:
-                continue
-            try:
-                self.tables[number] = self._index(source, "all", head.parts)
-            except duckdb.Error as error:
-                self.tables[number] = replace(head, problem=str(error).split("\n")[0][:300])
+        head = self.table
+        if head.complete:
+            return
+        try:
+            self.table = self._index("all", head.parts)
+        except duckdb.Error as error:
+            self.table = replace(head, problem=str(error).split("\n")[0][:300])
 
-    def _index(self, source: Source, kind: str, parts: tuple[str, ...], most: int | None = None) -> Table:
+    def _index(self, tag: str, parts: tuple[str, ...], most: int | None = None) -> Table:
         """Make the tables of the first ``most`` rows. ``parts`` are known already; others are found in the rows."""
-        tag = f"{kind}_{source.number}"
         while True:
-            sql = texts_sql(source.kind, len(parts), most)
-            self.query(f"CREATE OR REPLACE TABLE texts_{tag} AS {sql}", _parameters(parts, source))
+            sql = texts_sql(self.source.kind, len(parts), most)
+            self.query(f"CREATE OR REPLACE TABLE texts_{tag} AS {sql}", _parameters(parts, self.source))
             unreadable = self._without_broken(tag)
             new = self._new_parts(tag, parts)
             if not new:
@@ -146,8 +144,8 @@ class Store:
         return tuple(new[: max(0, MAX_PARTS - len(known))])
 
 
-def _connect(folder: Path, sources: Sequence[Source]) -> duckdb.DuckDBPyConnection:
-    """A database in ``folder`` that can open nothing but the files of ``sources``, and load no extensions."""
+def _connect(folder: Path, source: Source) -> duckdb.DuckDBPyConnection:
+    """A database in ``folder`` that can open nothing but the files of ``source``, and load no extensions."""
     config = {
         "memory_limit": MEMORY,
         "temp_directory": str(folder / "spill"),
@@ -155,7 +153,7 @@ def _connect(folder: Path, sources: Sequence[Source]) -> duckdb.DuckDBPyConnecti
         "autoload_known_extensions": "false",
     }
     db = duckdb.connect(str(folder / "index.duckdb"), config=config)
-    allowed = chain.from_iterable((*map(str, source.files), *_patterns(source)) for source in sources)
+    allowed = (*map(str, source.files), *_patterns(source))
     quoted = ", ".join("'" + path.replace("'", "''") + "'" for path in allowed)
     db.execute(f"SET allowed_paths = [{quoted}]")
     db.execute("SET enable_external_access = false")

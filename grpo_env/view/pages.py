@@ -21,7 +21,7 @@ from grpo_env.results.report.svg import svg
 from grpo_env.results.rows import prompt_of
 
 from . import index_queries
-from .duckdb_index import Store
+from .duckdb_index import Store, Table
 from .marked_text import differences, marked
 from .selection import NUMBERS, PAGE, Selection, number_names
 
@@ -38,21 +38,14 @@ def templates() -> Environment:
     return env
 
 
-def home_page(store: Store) -> dict[str, Any]:
-    """The context of ``home.html``."""
-    rows = [index_queries.summary(store, table, Selection()) for table in store.tables]
-    return {"files": list(zip(store.sources, store.tables, rows, strict=True))}
-
-
-def list_page(store: Store, number: int, selection: Selection) -> dict[str, Any]:
+def list_page(store: Store, table: Table, selection: Selection) -> dict[str, Any]:
     """The context of ``list.html``."""
-    table = store.tables[number]
     summary = index_queries.summary(store, table, selection)
     last = max(1, -(-summary["rows"] // PAGE))
     if selection.page > last:
         raise UsageError(f"page={selection.page}: there are {last:,} pages")
     return {
-        **_base(store, number, selection),
+        **_base(store, table, selection),
         "rows": index_queries.page(store, table, selection),
         "summary": summary,
         "chart": svg(Columns("reward", distribution(np.array(summary["rewards"], dtype=float)))),
@@ -63,9 +56,8 @@ def list_page(store: Store, number: int, selection: Selection) -> dict[str, Any]
     }
 
 
-def row_page(store: Store, number: int, selection: Selection, n: int) -> dict[str, Any] | None:
+def row_page(store: Store, table: Table, selection: Selection, n: int) -> dict[str, Any] | None:
     """The context of ``row.html``; ``None`` if there is no such row."""
-    table = store.tables[number]
     indexed = index_queries.index_row(store, table, n)
     row = store.row(table, n) if indexed else None
     if indexed is None or row is None:
@@ -73,7 +65,7 @@ def row_page(store: Store, number: int, selection: Selection, n: int) -> dict[st
     neighbors = index_queries.neighbors(store, table, selection, n)
     wrong = replace(selection, equal={**selection.equal, "verdict": "wrong"})
     return {
-        **_base(store, number, selection),
+        **_base(store, table, selection),
         "indexed": indexed,
         "neighbors": neighbors,
         "wrong": index_queries.neighbors(store, table, wrong, n),
@@ -131,10 +123,9 @@ def steps(row: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def group_page(
-    store: Store, number: int, selection: Selection, g: int, base: int | None, start: int
+    store: Store, table: Table, selection: Selection, g: int, base: int | None, start: int
 ) -> dict[str, Any] | None:
     """The context of ``group.html``: completions side by side, with what differs from the ``base``."""
-    table = store.tables[number]
     indexed = index_queries.group_rows(store, table, g, start)
     if not indexed:
         return None
@@ -144,7 +135,7 @@ def group_page(
     chosen = numbers.index(base) if base in numbers else best(indexed)
     parts = [dict(named_parts(row)) for row in rows]
     return {
-        **_base(store, number, selection),
+        **_base(store, table, selection),
         "indexed": indexed,
         "table_of_parts": part_table(parts),
         "per_page": index_queries.MAX_GROUP,
@@ -179,11 +170,5 @@ def part_table(parts: list[dict[str, PartScore]]) -> list[dict[str, Any]]:
     return table
 
 
-def _base(store: Store, number: int, selection: Selection) -> dict[str, Any]:
-    return {
-        "sources": store.sources,
-        "source": store.sources[number],
-        "table": store.tables[number],
-        "selection": selection,
-        "list_page": selection.page,
-    }
+def _base(store: Store, table: Table, selection: Selection) -> dict[str, Any]:
+    return {"source": store.source, "table": table, "selection": selection, "list_page": selection.page}

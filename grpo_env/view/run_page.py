@@ -11,7 +11,7 @@ from grpo_env.results.report.svg import svg
 from grpo_env.rows.reader import read_records
 
 from .duckdb_index import Store
-from .sources import METRICS, Source
+from .source import METRICS, Source
 
 MAX_POINTS = 60  # of a line, and its last one
 # Charts: title, and by name of a line the kind of row and the metric.
@@ -29,9 +29,9 @@ CHARTS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
 PART = "parts/"
 
 
-def run_page(store: Store, source: Source) -> dict[str, Any]:
+def run_page(store: Store) -> dict[str, Any]:
     """The context of ``run.html``."""
-    table = store.tables[source.number]
+    source, table = store.source, store.table
     steps = store.query(
         "SELECT step, count(*) AS samples, avg(reward) AS reward, avg(verdict) AS verdict, "
         "count(DISTINCT g) AS groups, "

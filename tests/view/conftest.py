@@ -10,7 +10,7 @@ from starlette.testclient import TestClient  # noqa: E402
 
 from grpo_env.view.app import make_app  # noqa: E402
 from grpo_env.view.duckdb_index import Store  # noqa: E402
-from grpo_env.view.sources import find_sources  # noqa: E402
+from grpo_env.view.source import find_source  # noqa: E402
 
 TOKEN = "open-sesame"
 
@@ -70,12 +70,12 @@ def write(tmp_path):
 
 @pytest.fixture(scope="session")
 def index(tmp_path_factory):
-    """Makes the complete index of files."""
+    """Makes the complete index of a file."""
     stores = []
 
-    def make(*paths):
+    def make(path):
         folder = tmp_path_factory.mktemp("index")
-        stores.append(Store(folder, find_sources(paths)))
+        stores.append(Store(folder, find_source(path)))
         stores[-1].wait()
         return stores[-1]
 

@@ -21,7 +21,7 @@ def store(rows, index, tmp_path_factory):
 
 
 def found(store, address):
-    table = store.tables[0]
+    table = store.table
     selection = Selection.parse(address, table.parts)
     rows = index_queries.page(store, table, selection)
     assert index_queries.count(store, table, selection) == len(rows)
@@ -53,14 +53,14 @@ def test_filters_and_order(store, address, expected):
 
 def test_advantages_by_hand(store):
     # Rewards 1 and 2: mean 1.5, sample deviation sqrt(0.5).
-    mixed = index_queries.index_row(store, store.tables[0], 0)
+    mixed = index_queries.index_row(store, store.table, 0)
     assert mixed["advantage"] == pytest.approx(-0.5 / 0.5**0.5)
-    assert index_queries.index_row(store, store.tables[0], 2)["advantage"] == 0
-    assert index_queries.index_row(store, store.tables[0], 8)["advantage"] is None
+    assert index_queries.index_row(store, store.table, 2)["advantage"] == 0
+    assert index_queries.index_row(store, store.table, 8)["advantage"] is None
 
 
 def test_groups_are_those_of_the_report(rows, store):
-    counts = store.query("SELECT signal, count(DISTINCT g) AS groups FROM rows_head_0 GROUP BY signal")
+    counts = store.query("SELECT signal, count(DISTINCT g) AS groups FROM rows_head GROUP BY signal")
     report = make_report(rows)
     assert {row["signal"]: row["groups"] for row in counts} == {k: v for k, v in report.kinds.items() if v}
 
@@ -69,7 +69,7 @@ def test_long_names_of_groups_and_rows_differ_in_their_last_letters(row, write, 
     long = "Let us think step by step. " * 20
     made = [row(p, c, c, group=long + f"g{p}", id=long + f"q{p}") for p in range(2) for c in range(2)]
     store = index(write(made))
-    rows = index_queries.page(store, store.tables[0], Selection())
+    rows = index_queries.page(store, store.table, Selection())
     assert [row["size"] for row in rows] == [2] * 4
     assert len({row["id"] for row in rows}) == 2
 
@@ -78,7 +78,7 @@ def test_adjacent_rows_form_a_group_and_others_do_not(row, write, index):
     names = ["a", "a", "b", "a"]
     rows = [row(0, n, 1, group=name, id=str(n)) for n, name in enumerate(names)]
     store = index(write(rows))
-    sizes = [row["size"] for row in store.query("SELECT DISTINCT g, size FROM rows_head_0 ORDER BY g")]
+    sizes = [row["size"] for row in store.query("SELECT DISTINCT g, size FROM rows_head ORDER BY g")]
     assert sizes == [len(list(group)) for _, group in groupby(names)]
 
 
@@ -86,7 +86,7 @@ def test_adjacent_rows_form_a_group_and_others_do_not(row, write, index):
     "address", [{}, {"sort": "-reward"}, {"sort": "part.tidy"}, {"verdict": "correct", "sort": "-advantage"}]
 )
 def test_neighbors_walk_through_the_selection_in_its_order(store, address):
-    table, expected = store.tables[0], found(store, address)
+    table, expected = store.table, found(store, address)
     selection = Selection.parse(address, table.parts)
     for place, n in enumerate(expected, start=1):
         before = expected[place - 2] if place > 1 else None
@@ -102,7 +102,7 @@ def test_search_ignores_case_unless_it_has_a_capital(row, write, index):
     assert found(store, {"q": "APPLE"}) == [1]
     assert found(store, {"q": '"quotes" %_\''}) == [2]
     assert found(store, {"q": "%"}) == [2]
-    assert found(store, {"q": "'; DROP TABLE rows_head_0; --"}) == []
+    assert found(store, {"q": "'; DROP TABLE rows_head; --"}) == []
 
 
 def test_labels(row, write, index):
@@ -125,7 +125,7 @@ def test_rules(row, write, index):
     assert found(store, {"rule": "number", "verdict": "wrong"}) == [1]
     assert found(store, {"rule": "another part"}) == []
     counts = [
-        index_queries.choices(store, store.tables[0], Selection.parse(address, ()))["rule"]
+        index_queries.choices(store, store.table, Selection.parse(address, ()))["rule"]
         for address in ({}, {"verdict": "correct"}, {"verdict": "wrong", "rule": "same text"})
     ]
     assert counts == [{"number": 3, "same text": 1}, {"number": 1, "same text": 1}, {"number": 1}]
@@ -148,7 +148,7 @@ def test_rules(row, write, index):
 )
 def test_bad_addresses_are_refused_in_one_line(store, address, message):
     with pytest.raises(UsageError, match=message) as error:
-        Selection.parse(address, store.tables[0].parts)
+        Selection.parse(address, store.table.parts)
     assert "\n" not in str(error.value)
 
 
@@ -171,7 +171,7 @@ def test_names_of_files_are_no_patterns(rows, index, tmp_path):
         (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
     (tmp_path / "axxb.jsonl").write_text("{}\n" * 5)
     for name in ("a*b.jsonl", "s[1]?.jsonl", "it's.jsonl"):
-        table = index(tmp_path / name).tables[0]
+        table = index(tmp_path / name).table
         assert (table.rows, table.unreadable) == (len(rows), ())
 
 

@@ -2,10 +2,8 @@
 
 import gzip
 import json
-import os
 import re
 import shutil
-import time
 from html.parser import HTMLParser
 
 import pyarrow
@@ -21,7 +19,7 @@ from grpo_env.view import marked_text
 from grpo_env.view.app import make_app
 from grpo_env.view.bundle import bundle
 from grpo_env.view.run_page import charts
-from grpo_env.view.sources import find_sources
+from grpo_env.view.source import find_source
 
 TOKEN = "open-sesame"
 HOSTILE = (
@@ -53,12 +51,8 @@ def hostile_file(row, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def hostile(hostile_file, row, index):
-    other = hostile_file.with_name("other.jsonl")
-    rows = [json.loads(line) for line in hostile_file.read_text().splitlines()]
-    rows[0] |= {"total": 7.0}
-    other.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return index(hostile_file, other)
+def hostile(hostile_file, index):
+    return index(hostile_file)
 
 
 class Page(HTMLParser):
@@ -88,12 +82,11 @@ class Page(HTMLParser):
 
 ADDRESSES = [
     "/",
-    "/0/",
-    "/0/?q=alert&sort=-reward",
-    "/0/row/0?q=alert",
-    "/0/group/1",
-    "/0/?q=%3Cscript%3Ealert(1)%3C/script%3E%22'",
-    "/0/?kind=%22%3E%3Cscript%3Ealert(1)%3C/script%3E",
+    "/?q=alert&sort=-reward",
+    "/row/0?q=alert",
+    "/group/1",
+    "/?q=%3Cscript%3Ealert(1)%3C/script%3E%22'",
+    "/?kind=%22%3E%3Cscript%3Ealert(1)%3C/script%3E",
 ]
 
 
@@ -122,40 +115,40 @@ def test_who_is_let_in(hostile):
     for address in (*ADDRESSES, "/static/view.js", "/nothing"):
         assert stranger.get(address).status_code == 401
         assert "alert(1)</script>" not in stranger.get(address).text
-    assert stranger.get("/0/?token=wrong").status_code == 401
-    assert stranger.get("/0/", headers={"cookie": "grpo_env_view_8001=wrong"}).status_code == 401
-    assert stranger.get("/0/?q=a&token=" + TOKEN, follow_redirects=False).headers["location"] == "/0/?q=a"
+    assert stranger.get("/?token=wrong").status_code == 401
+    assert stranger.get("/", headers={"cookie": "grpo_env_view_8001=wrong"}).status_code == 401
+    assert stranger.get("/?q=a&token=" + TOKEN, follow_redirects=False).headers["location"] == "/?q=a"
     assert (
         stranger.get(f"http://127.0.0.1:8001//evil/?token={TOKEN}", follow_redirects=False).headers["location"]
         == "/evil/"
     )
-    assert stranger.get("/0/").status_code == 200
-    assert stranger.post("/0/").status_code == 405
+    assert stranger.get("/").status_code == 200
+    assert stranger.post("/").status_code == 405
     rebound = TestClient(app, base_url="http://evil.example:8001", cookies={"grpo_env_view_8001": TOKEN})
-    assert rebound.get(f"/0/?token={TOKEN}").status_code == 400
+    assert rebound.get(f"/?token={TOKEN}").status_code == 400
 
 
 def test_labels_are_a_filter_only_where_there_are_some(row, write, index, browse):
     files = [write([row(1, 0, 1, **more), row(1, 1, 0)], name) for name, more in (("a", {}), ("b", {"label": True}))]
-    pages = [browse(index(file)).get("/0/").text for file in files]
+    pages = [browse(index(file)).get("/").text for file in files]
     assert ['<select name="label">' in page for page in pages] == [False, True]
 
 
 def test_rules_and_reasons_are_filters_with_counts_only_where_there_are_some(rows, write, index, browse):
-    page = browse(index(write(rows))).get("/0/").text
+    page = browse(index(write(rows))).get("/").text
     assert ['<select name="rule">' in page, '<select name="reason">' in page] == [False, False]
     ruled = json.loads(json.dumps(rows))
     for n, made in enumerate(ruled):
         made["parts"]["accuracy"] |= {"rule": ("number", "same text")[n % 2], "explanation": f"{n % 2} signs left"}
     browser = browse(index(write(ruled)))
-    page = browser.get("/0/?verdict=correct").text
+    page = browser.get("/?verdict=correct").text
     counts = '<option value="number">number (3)</option><option value="same text">same text (1)</option>'
     assert counts in page
     assert '<option value="wrong">wrong (4)</option>' in page  # its own filter does not count
-    page = browser.get("/0/?verdict=correct&reason=0+signs+left").text
+    page = browser.get("/?verdict=correct&reason=0+signs+left").text
     assert "<b>3</b> of 10 completions" in page
     assert "reason: 0 signs left ✕" in page
-    assert "<small>rule: same text</small>" in browser.get("/0/row/1").text
+    assert "<small>rule: same text</small>" in browser.get("/row/1").text
 
 
 @pytest.mark.parametrize("kind", ["text", "chat", "parquet"])
@@ -172,7 +165,7 @@ def test_a_list_shows_the_first_line_of_each_question_and_the_end_of_each_text(
     if kind == "parquet":
         packed = [{**each, "prompt": json.dumps(each["prompt"])} for each in made]
         pyarrow.parquet.write_table(pyarrow.Table.from_pylist(packed), path)
-    page = browse(index(path if kind == "parquet" else write(made))).get("/0/").text
+    page = browse(index(path if kind == "parquet" else write(made))).get("/").text
     assert re.findall('<div class="question">(.*)</div>', page) == ["How many &lt;b&gt;?", "How old?"]
     ends = re.findall('<div class="end">(.*)</div>', page)
     assert ends == [texts[0][-240:], "5"]
@@ -185,29 +178,18 @@ def test_an_id_that_is_nothing_but_the_number_of_the_line_is_called_that(row, wr
     made = [row(0, c, c, id=id, group=id, **({"line": line} if line else {})) for c in range(2)]
     file = write(made)
     client = browse(index(file))
-    for address in ("/0/", "/0/row/0", "/0/group/1"):
+    for address in ("/", "/row/0", "/group/1"):
         assert re.search(rf"[>\s]{name}(?= ·|:|<)", client.get(address).text), address
-    assert f">{name} · 0</a>" in bundle([file], "", 9)
+    assert f">{name} · 0</a>" in bundle(file, "", 9)
 
 
 def test_keys_lead_to_the_next_and_previous_wrong_completion_in_the_order_of_the_list(row, write, index, browse):
     client = browse(index(write([row(n, 0, correct) for n, correct in enumerate((0, 1, 1, None, 0, 1))])))
     for n, before, after in ((0, None, 4), (1, 0, 4), (3, 0, 4), (4, 0, None), (5, 4, None)):
-        page = client.get(f"/0/row/{n}?sort=step").text
+        page = client.get(f"/row/{n}?sort=step").text
         for key, expected in (("p", before), ("n", after)):
             found = re.findall(rf'href="(\d)\?sort=step" data-key="{key}"', page)
             assert found == ([] if expected is None else [str(expected)])
-
-
-def test_the_start_page_has_task_date_number_and_means(rows, run_folder, write, index, browse):
-    path = write(rows)
-    os.utime(path, (1e9, 1e9))
-    page = browse(index(path, run_folder)).get("/").text
-    first, second = re.findall(r"<tr><td class=\"why\">.*?</tr>", page, re.DOTALL)
-    cells = re.findall(r"<td[^>]*>(.*?)</td>", first, re.DOTALL)[1:6]
-    written = time.strftime("%Y-%m-%d %H:%M", time.localtime(1e9))
-    assert cells == ["sums", written, "10", "1.375", '0.500<small class="below">accuracy</small>']
-    assert "curves</a>" in second
 
 
 def test_the_files_that_draw_mathematics_are_served_to_those_who_are_let_in(rows, write, index, browse):
@@ -229,14 +211,14 @@ def test_the_files_that_draw_mathematics_are_served_to_those_who_are_let_in(rows
 @pytest.mark.parametrize(("recorded", "said"), [(True, False), (False, True), (None, False)])
 def test_a_prompt_that_is_only_the_tasks_is_said_to_be(recorded, said, row, write, index, browse):
     file = write([row(1, 0, 1, prompt_recorded=recorded)])
-    for address in ("/0/row/0", "/0/group/1"):
+    for address in ("/row/0", "/group/1"):
         page = browse(index(file)).get(address).text
         assert ("of the task; the completion's own is not recorded" in page) == said
 
 
 def test_a_missing_prompt_is_said_and_a_group_of_one_is_none(row, write, index, browse):
-    browser = browse(index(write([{**row(1, 0, 1), "prompt": None}]), write([row(1, 0, 1), row(1, 1, 0)], "two.jsonl")))
-    one, two = browser.get("/0/row/0").text, browser.get("/1/row/0").text
+    files = write([{**row(1, 0, 1), "prompt": None}]), write([row(1, 0, 1), row(1, 1, 0)], "two.jsonl")
+    one, two = (browse(index(file)).get("/row/0").text for file in files)
     assert ["This file has no prompt for this completion" in page for page in (one, two)] == [True, False]
     assert "its group has no other completion" in one
     assert "2 completions side by side" in two
@@ -247,14 +229,14 @@ def test_equal_values_do_not_differ(row, write, index, browse):
     rows = [row(1, c, c) for c in range(2)]
     for c, status in enumerate(("no_answer", "scored")):
         rows[c]["parts"] |= {"second": {**rows[c]["parts"]["tidy"], "value": 0.0, "status": status}}
-    page = browse(index(write(rows))).get("/0/group/1").text
+    page = browse(index(write(rows))).get("/group/1").text
     said = dict(re.findall(r"<td>(\w+)(?: <small>([\w ]+)</small>)?</td>", page))
     assert said | {"accuracy": "differs", "second": "status differs", "tidy": ""} == said
 
 
 def test_texts_are_compared_with_the_one_of_the_best_reward(row, write, index, browse):
     rows = [row(1, c, 1, total=total) for c, total in enumerate((None, -1.0, 0.0, -0.5))]
-    assert "Words that completion 2 does not have" in browse(index(write(rows))).get("/0/group/1").text
+    assert "Words that completion 2 does not have" in browse(index(write(rows))).get("/group/1").text
 
 
 @pytest.mark.parametrize(
@@ -273,20 +255,19 @@ def test_sizes_are_bounded(row, write, index, browse):
         made["prompt"] = long
         made["parts"] = {**made["parts"], **{f"{n}{long[: 50 + n]}": made["parts"]["tidy"] for n in range(80)}}
     client = browse(index(write(rows)))
-    for address in ("/0/", "/0/row/0", "/0/group/1"):
+    for address in ("/", "/row/0", "/group/1"):
         assert len(client.get(address).text) < 200_000
 
 
 def test_addresses_that_are_wrong_get_one_line(hostile, browse):
     client = browse(hostile)
     for address, status in [
-        ("/0/?sort=x", 400),
-        ("/0/?page=7", 400),
-        ("/9/", 400),
-        ("/0/row/99", 404),
-        ("/0/group/99", 404),
-        ("/0/run", 404),
-        ("/0/group/1?base=x", 400),
+        ("/?sort=x", 400),
+        ("/?page=7", 400),
+        ("/row/99", 404),
+        ("/group/99", 404),
+        ("/run", 404),
+        ("/group/1?base=x", 400),
     ]:
         reply = client.get(address)
         assert reply.status_code == status, address
@@ -294,7 +275,7 @@ def test_addresses_that_are_wrong_get_one_line(hostile, browse):
 
 
 def test_empty_fields_of_a_form_are_no_filters(hostile, browse):
-    assert "<b>1</b> of 2 completions" in browse(hostile).get("/0/?q=&signal=&min.reward=&verdict=wrong").text
+    assert "<b>1</b> of 2 completions" in browse(hostile).get("/?q=&signal=&min.reward=&verdict=wrong").text
 
 
 # Marks
@@ -330,10 +311,10 @@ def test_compressed_parquet_and_plain_files_have_the_same_index(few, rows, write
     packed.write_bytes(gzip.compress(plain.read_bytes()))
     table = tmp_path / "scores.parquet"
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), table)
-    store = index(plain, packed, table)
     assert len(rows) > few
     contents = []
-    for found in store.tables:
+    for store in map(index, (plain, packed, table)):
+        found = store.table
         assert (found.complete, found.rows, found.problem) == (True, len(rows), "")
         last = store.row(found, len(rows) - 1)
         assert (last["id"], last["completion"]) == (rows[-1]["id"], rows[-1]["completion"])
@@ -355,7 +336,7 @@ def test_lines_that_are_no_score_rows_are_named_and_skipped(row, write, index):
     ]
     path = write(lines)
     store = index(path)
-    (table,) = store.tables
+    table = store.table
     assert table.unreadable == (2, 3, 4, 5, 7)
     assert [r["n"] for r in store.query(f"SELECT n FROM rows_{table.tag}")] == [0, 5]
     assert store.row(table, 5)["id"] == "q2"
@@ -365,7 +346,7 @@ def test_a_part_that_only_later_rows_have_can_be_filtered(few, row, write, index
     rows = [row(n, 0, 1) for n in range(few + 1)]
     rows[-1]["parts"]["late/~part"] = rows[-1]["parts"]["tidy"]
     store = index(write(rows))
-    (table,) = store.tables
+    table = store.table
     assert "late/~part" in table.parts
     column = f"p{table.parts.index('late/~part')}"
     assert store.query(f"SELECT n FROM rows_{table.tag} WHERE {column} = 1") == [{"n": few}]
@@ -409,17 +390,17 @@ def run_folder(tmp_path, row):
 
 def test_a_run_has_curves_that_lead_to_its_samples(run_folder, index, browse):
     client = browse(index(run_folder))
-    page = client.get("/0/run").text
+    page = client.get("/run").text
     assert 'href="./?min.step=0&amp;max.step=0"' in page
     assert "Constant: truncated 0.25.</p>" in page
     assert page.count("<figure>") == 1  # the reward
-    listed = client.get("/0/?min.step=0&max.step=0&sort=-reward").text
+    listed = client.get("/?min.step=0&max.step=0&sort=-reward").text
     assert "<b>2</b> of 3 completions" in listed
     assert "mixed" in listed
     assert ">step: 0 ✕</a>" in listed
-    page = client.get("/0/row/1").text
+    page = client.get("/row/1").text
     assert "first turn" in page[page.index("<h2>Turns</h2>") :]
-    assert "<b>1</b> of 3 completions" in client.get("/0/?min.step=1").text
+    assert "<b>1</b> of 3 completions" in client.get("/?min.step=1").text
 
 
 @pytest.mark.parametrize("steps", [1, 60, 61, 62, 1000])
@@ -447,7 +428,7 @@ def test_what_is_no_score_file_is_refused_in_one_line(tmp_path, name, content, m
     if content is not None:
         path.write_text(content)
     with pytest.raises(UsageError, match=message) as error:
-        find_sources([path])
+        find_source(path)
     assert str(path) in str(error.value)
     assert "\n" not in str(error.value)
 
@@ -455,9 +436,9 @@ def test_what_is_no_score_file_is_refused_in_one_line(tmp_path, name, content, m
 def test_a_folder_that_is_no_run_or_has_no_samples_is_refused(run_folder, tmp_path):
     shutil.rmtree(run_folder / "samples")
     with pytest.raises(UsageError, match="no samples yet"):
-        find_sources([run_folder])
+        find_source(run_folder)
     with pytest.raises(UsageError, match="not a run folder"):
-        find_sources([tmp_path])
+        find_source(tmp_path)
 
 
 def test_turns_are_colored_by_their_scores(row, write, index, browse):
@@ -470,7 +451,7 @@ def test_turns_are_colored_by_their_scores(row, write, index, browse):
     made["turns"][0]["results"] = [{"id": "1", "text": "4"}]
     steps = [{"start": 0, "end": 7, "value": 0.0, "explanation": "worse"}]
     made["parts"]["tidy"]["steps"] = [*steps, {"start": 7, "end": 13, "value": 1.0, "explanation": "better"}]
-    page = browse(index(write([made]))).get("/0/row/0").text
+    page = browse(index(write([made]))).get("/row/0").text
     turns = page[page.index("<h2>Turns</h2>") :]
     assert turns.index('class="step v0" title="tidy: worse">call it') < turns.index('title="tidy: better">done ')
     assert "<b>price:</b> 4</pre>" in turns
@@ -479,7 +460,7 @@ def test_turns_are_colored_by_their_scores(row, write, index, browse):
 
 def test_turns_that_cannot_be_read_leave_the_rest_of_the_row(row, write, index, browse):
     made = row(0, 0, 1, text="call it") | {"turns": [{"text": "call it", "calls": [{"name": "price"}]}]}
-    page = browse(index(write([made]))).get("/0/row/0").text
+    page = browse(index(write([made]))).get("/row/0").text
     assert "call it</pre>" in page
     assert "not the turns of an episode" in page
 
@@ -488,7 +469,7 @@ def test_turns_that_cannot_be_read_leave_the_rest_of_the_row(row, write, index, 
 
 
 def test_a_bundle_is_one_file_without_scripts_and_requests(hostile_file):
-    html = bundle([hostile_file], "http://127.0.0.1:8001/0/?sort=-reward&token=x", 10)
+    html = bundle(hostile_file, "http://127.0.0.1:8001/?sort=-reward&token=x", 10)
     page = Page(html)
     assert not set(page.tags) & {"script", "img", "iframe", "link", "form"}
     assert not [value for _, name, value in page.attributes if name in ("src", "href") and not value.startswith("#")]

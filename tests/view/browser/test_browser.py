@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow
@@ -29,19 +30,18 @@ HOSTILE = "<script>document.title='pwned'</script><img src=x onerror=\"document.
 CALL = {"id": "1", "name": "search", "arguments": {"text": HOSTILE}}
 PAGES = [
     "/",
-    "/0/",
-    "/0/?q=zebra&min.part.tidy=0&sort=-reward",
-    "/0/row/0",
-    "/0/group/1",
-    "/2/",
-    "/2/run",
-    "/0/?sort=nothing",
+    "/?q=zebra&min.part.tidy=0&sort=-reward",
+    "/row/0",
+    "/group/1",
+    "/?sort=nothing",
+    "run/",
+    "run/run",
 ]
 
 
 @pytest.fixture(scope="module")
 def paths(row, rows, tmp_path_factory):
-    """Two scorings of 130 completions and a run."""
+    """A file of 130 completions, and a run."""
     folder = tmp_path_factory.mktemp("files")
     copies = [(f"{copy}/", made) for copy in range(13) for made in rows]
     many = [{**made, "id": copy + made["id"], "group": copy + made["group"]} for copy, made in copies]
@@ -52,12 +52,8 @@ def paths(row, rows, tmp_path_factory):
     for made in many:
         made["parts"] = {**made["parts"], "a_part_with_a_long_name" * 4: made["parts"]["tidy"]}
     many[77]["text"] = "a zebra " * 30 + "so it is 4."
-    other = json.loads(json.dumps(many))
-    other[1]["parts"]["accuracy"]["value"], other[1]["total"] = 1.0, 3.0
-    files = [folder / "a.jsonl", folder / "b.jsonl"]
-    for path, content in zip(files, (many, other), strict=True):
-        path.write_text("".join(json.dumps(made) + "\n" for made in content))
-    return [*files, write_run(folder / "run", row)]
+    (folder / "a.jsonl").write_text("".join(json.dumps(made) + "\n" for made in many))
+    return [folder / "a.jsonl", write_run(folder / "run", row)]
 
 
 def write_run(folder, row):
@@ -74,10 +70,10 @@ def write_run(folder, row):
     return folder
 
 
-@pytest.fixture(scope="module")
-def address(paths):
+@contextmanager
+def served(path):
     """The address that the command prints."""
-    command = [sys.executable, "-m", "grpo_env", "view", *map(str, paths), "--port", "0"]
+    command = [sys.executable, "-m", "grpo_env", "view", str(path), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         yield server.stdout.readline().split()[-1]
         server.terminate()
@@ -85,19 +81,32 @@ def address(paths):
 
 
 @pytest.fixture(scope="module")
-def signed_in(address, tmp_path_factory):
+def addresses(paths):
+    """Of the file and of the run."""
+    with served(paths[0]) as file, served(paths[1]) as run:
+        yield file, run
+
+
+@pytest.fixture(scope="module")
+def address(addresses):
+    return addresses[0]
+
+
+@pytest.fixture(scope="module")
+def signed_in(addresses, tmp_path_factory):
     driver = start(tmp_path_factory.mktemp("profile"), "--window-size=1300,900")
     driver.set_script_timeout(120)  # axe-core on a busy machine
-    driver.get(address)
+    for address in addresses:
+        driver.get(address)
     yield driver
     driver.quit()
 
 
 @pytest.fixture
-def browser(signed_in, address):
-    """A browser on the list of the first file, and the base of addresses."""
-    signed_in.base = address.split("/?")[0]
-    signed_in.get(f"{signed_in.base}/0/")
+def browser(signed_in, addresses):
+    """A browser on the list of the file, and the bases of addresses."""
+    signed_in.base, signed_in.run = (address.split("/?")[0] for address in addresses)
+    signed_in.get(f"{signed_in.base}/")
     return signed_in
 
 
@@ -134,22 +143,22 @@ def test_a_page_shows_all_rows_when_they_are_indexed_without_being_asked(paths, 
 def test_a_search_and_a_filter_are_in_the_address_and_the_page(browser):
     field = browser.find_element(By.NAME, "q")
     field.send_keys("zebra", Keys.ENTER)
-    wait(browser, lambda it: it.current_url.endswith("/0/?q=zebra"))
+    wait(browser, lambda it: it.current_url.endswith("/?q=zebra"))
     assert text(browser, ".count b") == "1"
     browser.find_element(By.CSS_SELECTOR, "a.chip").click()
-    wait(browser, lambda it: it.current_url.endswith("/0/?"))
+    wait(browser, lambda it: it.current_url.endswith("/?"))
     browser.find_element(By.CSS_SELECTOR, "select[name=signal] option[value='']")
     browser.find_element(By.XPATH, "//select[@name='signal']/option[@value='mixed']").click()
-    wait(browser, lambda it: it.current_url.endswith("/0/?signal=mixed"))
+    wait(browser, lambda it: it.current_url.endswith("/?signal=mixed"))
     assert text(browser, ".count b") == "26"
 
 
 def test_a_shared_address_shows_the_same_to_another_browser_with_the_token(browser, address, tmp_path):
-    browser.get(f"{browser.base}/0/?signal=mixed&sort=-reward&page=1")
+    browser.get(f"{browser.base}/?signal=mixed&sort=-reward&page=1")
     shown = text(browser, "table.rows")
     other = start(tmp_path, "--window-size=1300,900")
     try:
-        other.get(f"{browser.base}/0/?signal=mixed&sort=-reward")
+        other.get(f"{browser.base}/?signal=mixed&sort=-reward")
         assert "needs a token" in other.page_source
         other.find_element(By.CSS_SELECTOR, "input[name=token]").send_keys(address.split("=")[1], Keys.ENTER)
         wait(other, lambda it: it.find_elements(By.CSS_SELECTOR, "table.rows"))
@@ -176,7 +185,7 @@ def test_keys_move_through_list_completions_and_groups(browser):
     press(browser, "g")
     wait(browser, lambda it: "/group/1?base=1" in it.current_url)
     press(browser, "u")
-    wait(browser, lambda it: it.current_url.endswith("/0/?"))
+    wait(browser, lambda it: it.current_url.endswith("/?"))
     press(browser, "n")
     wait(browser, lambda it: it.current_url.endswith("page=2"))
     press(browser, "/")
@@ -199,7 +208,7 @@ def test_mathematics_is_drawn_on_a_key_that_is_remembered_and_harms_nothing(row,
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         address, token = server.stdout.readline().split()[-1].split("/?")
         browser.get(f"{address}/?{token}")
-        browser.get(f"{address}/0/row/0")
+        browser.get(f"{address}/row/0")
         assert not browser.find_elements(By.CSS_SELECTOR, ".katex")
         assert text(browser, "pre.whole") == MATHEMATICS
         browser.get_log("browser")
@@ -212,19 +221,19 @@ def test_mathematics_is_drawn_on_a_key_that_is_remembered_and_harms_nothing(row,
         assert not drawn.find_elements(By.CSS_SELECTOR, "img, a, b, script, [style*=fixed]")
         assert browser.get_log("browser") == []
         check(browser)
-        browser.get(f"{address}/0/group/1")  # remembered
+        browser.get(f"{address}/group/1")  # remembered
         wait(browser, lambda it: it.find_elements(By.CSS_SELECTOR, ".mathematics .drawn .katex"))
         money, deep = browser.find_elements(By.CSS_SELECTOR, ".columns article")[1:]
         assert money.text.endswith("It costs $5, not $6.")
         assert "{{{{" in deep.text
         press(browser, "m")
-        browser.get(f"{address}/0/row/0")
+        browser.get(f"{address}/row/0")
         assert text(browser, "pre.whole") == MATHEMATICS
         server.terminate()
 
 
 def test_a_point_of_a_curve_leads_to_its_samples(browser):
-    browser.get(f"{browser.base}/2/run")
+    browser.get(f"{browser.run}/run")
     browser.find_element(By.CSS_SELECTOR, "svg a[aria-label='train, step 1']").click()
     wait(browser, lambda it: "min.step=1" in it.current_url)
     assert text(browser, ".count b") == "2"
@@ -241,9 +250,9 @@ def test_axe_finds_nothing_and_nothing_runs_or_overflows(browser, page, scheme, 
     features = [{"name": "prefers-color-scheme", "value": scheme}]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
     browser.get_log("browser")
-    browser.get(browser.base + page)
+    browser.get(browser.run + page.removeprefix("run") if page.startswith("run") else browser.base + page)
     check(browser)
-    expected = page == "/0/?sort=nothing"  # the browser logs its status 400
+    expected = page == "/?sort=nothing"  # the browser logs its status 400
     assert len(browser.get_log("browser")) == expected
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
@@ -272,7 +281,7 @@ def test_axe_finds_nothing_in_a_report(browser, rows, tmp_path, width):
 
 def test_a_bundle_needs_no_server(browser, paths, tmp_path):
     page = tmp_path / "page.html"
-    page.write_text(bundle([paths[0]], "sort=-reward", 20))
+    page.write_text(bundle(paths[0], "sort=-reward", 20))
     browser.get_log("browser")
     browser.get(page.as_uri())
     check(browser)

@@ -1,11 +1,9 @@
-"""What is viewed: score files, and the samples of runs."""
+"""What is viewed: a score file, or the samples of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from time import localtime, strftime
 from typing import Literal
 
 from grpo_env.errors import UsageError
@@ -18,9 +16,8 @@ SAMPLES, METRICS = "samples", "metrics.jsonl"
 
 @dataclass(frozen=True)
 class Source:
-    """A score file, or the samples of a run. ``number`` is its place on the command line, from 0."""
+    """A score file, or the samples of a run."""
 
-    number: int
     path: Path
     kind: Kind
     steps: tuple[Path, ...] = ()
@@ -36,29 +33,20 @@ class Source:
         """The whole names of the files with its rows, in order."""
         return tuple(path.resolve() for path in self.steps or (self.path,))
 
-    @property
-    def date(self) -> str:
-        """When the file, or the last of a run's samples, was written."""
-        return strftime("%Y-%m-%d %H:%M", localtime(self.files[-1].stat().st_mtime))
 
-
-def find_sources(paths: Iterable[Path]) -> list[Source]:
-    """The sources that the paths name. Raises ``UsageError`` for what is neither a score file nor a run."""
-    return [_source(number, path) for number, path in enumerate(paths)]
-
-
-def _source(number: int, path: Path) -> Source:
+def find_source(path: Path) -> Source:
+    """The source that a path names. Raises ``UsageError`` for what is neither a score file nor a run."""
     if path.is_dir():
         if not (path / "config.yaml").is_file():
-            raise UsageError(f"{path}: not a run folder (it has no config.yaml); give score files or folders of runs")
+            raise UsageError(f"{path}: not a run folder (it has no config.yaml); give a score file or a run folder")
         steps = tuple(sorted((path / SAMPLES).glob("step-*.parquet")))
         if not steps:
             raise UsageError(f"{path}: this run has no samples yet ({SAMPLES}/ is missing or empty)")
-        return Source(number, path, "parquet", steps)
+        return Source(path, "parquet", steps)
     row = first_row(path)
     if missing := next((key for key in REQUIRED if key not in row), None):
         raise UsageError(f"{path}: not a score file (no key {missing!r}); score completions with grpo_env score first")
-    return Source(number, path, "parquet" if _is_parquet(path) else "jsonl")
+    return Source(path, "parquet" if _is_parquet(path) else "jsonl")
 
 
 def _is_parquet(path: Path) -> bool:
