@@ -104,9 +104,9 @@ def draw_view(folder: Path) -> None:
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as server:
         base, token = server.stdout.readline().split()[-1].split("/?")
         wanted = [
-            ("0/?signal=mixed&sort=-advantage", 1, (1300, 1000)),
-            ("0/row/314?signal=mixed&sort=-advantage", 1, (1150, 1000)),
-            ("0/group/1?base=3", 0, (500, 1000)),
+            ("?signal=mixed&sort=-advantage", 1, (1300, 1000)),
+            ("row/314?signal=mixed&sort=-advantage", 1, (1150, 1000)),
+            ("group/1?base=3", 0, (500, 1000)),
         ]
         shots = [
             shoot(f"{base}/{page}{'&' if '?' in page else '?'}{token}", folder, scheme, size)
