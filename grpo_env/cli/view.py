@@ -8,9 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from grpo_env.rows.writer import check_free
-
-from .options import Overwrite, require_extra, say, write_new
+from .options import require_extra
 from .serve import read_token
 
 OPEN = "open"
@@ -26,8 +24,7 @@ class OpenByDefault(TyperGroup):
 
 view_app = typer.Typer(
     cls=OpenByDefault,
-    help="Read completions in a browser (`view FILE`), as one page (`view FILE --out page.html`), in the terminal or "
-    "as a report, and measure how often a metric is wrong.",
+    help="Read completions in a browser (`view FILE`), in the terminal or as a report; measure its errors.",
     no_args_is_help=True,
 )
 
@@ -58,24 +55,9 @@ def view(
     token_file: Annotated[
         Path | None, typer.Option(help="File with the token of the address. Default: a new token.")
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write one HTML file instead, which needs no server.")
-    ] = None,
-    query: Annotated[
-        str, typer.Option(help="With --out: address of a page, or what follows its question mark. Default: all rows.")
-    ] = "",
-    limit: Annotated[int, typer.Option(min=1, max=5000, help="With --out: maximum number of completions.")] = 200,
-    overwrite: Overwrite = False,
 ) -> None:
     """Read completions in a browser: search, filter and sort them. Pages are for this machine only."""
     require_extra("view")
-    if out is not None:
-        from grpo_env.view.bundle import bundle
-
-        check_free(out, overwrite=overwrite)  # before the work, and again when writing
-        write_new(out, bundle(path, query, limit), overwrite=overwrite)
-        say(f"Wrote {out}")
-        return
     from grpo_env.view.server import view
 
     view(path, port, read_token(token_file) if token_file else None)

@@ -74,10 +74,10 @@ class Views:
 
     def group(self, request: Request) -> Response:
         """The completions of a group, side by side."""
-        base, start = _whole(request, "base"), _whole(request, "start") or 0
+        start = _whole(request, "start")
         table = self._store.table
         g, selection = request.path_params["g"], _selection(request, table)
-        return _found("group.html", table, pages.group_page(self._store, table, selection, g, base, start))
+        return _found("group.html", table, pages.group_page(self._store, table, selection, g, start))
 
     def run(self, request: Request) -> Response:
         """The curves of a run."""
@@ -87,7 +87,7 @@ class Views:
 
 
 def _selection(request: Request, table: Table) -> Selection:
-    fields = {key: value for key, value in request.query_params.items() if key not in ("base", "start")}
+    fields = {key: value for key, value in request.query_params.items() if key != "start"}
     return Selection.parse(fields, table.parts)
 
 
@@ -140,12 +140,12 @@ def _with_headers(send: Send) -> Send:
     return sending
 
 
-def _whole(request: Request, key: str) -> int | None:
-    """The whole number of a field. Raises ``UsageError``."""
+def _whole(request: Request, key: str) -> int:
+    """The whole number of a field; 0 without one. Raises ``UsageError``."""
     text = request.query_params.get(key, "")
     if text and not (text.isascii() and text.isdigit() and len(text) < 16):
         raise UsageError(f"{key}={text[:40]}: expected a whole number")
-    return int(text) if text else None
+    return int(text or 0)
 
 
 def _html_page(template: str, context: dict[str, Any], status: int = 200) -> Response:

@@ -22,7 +22,7 @@ from grpo_env.results.rows import prompt_of
 
 from . import index_queries
 from .duckdb_index import Store, Table
-from .marked_text import differences, marked
+from .marked_text import marked
 from .selection import NUMBERS, PAGE, Selection, number_names
 
 MAX_PROMPT = 20_000  # characters shown of a prompt
@@ -33,8 +33,7 @@ MAX_TURNS, MAX_SHOWN = 200, 200_000  # of an episode: turns, and characters of a
 def templates() -> Environment:
     """The templates of this package, with the rules of the report's: escaped, and invisible characters as codes."""
     env = environment()
-    own = PackageLoader("grpo_env.view"), PackageLoader("grpo_env.view", "static")
-    env.loader = ChoiceLoader([*own, PackageLoader("grpo_env.results.report")])
+    env.loader = ChoiceLoader([PackageLoader("grpo_env.view"), PackageLoader("grpo_env.results.report")])
     return env
 
 
@@ -76,7 +75,7 @@ def row_page(store: Store, table: Table, selection: Selection, n: int) -> dict[s
 
 
 def detail(row: Mapping[str, Any], indexed: Mapping[str, Any], q: str = "") -> dict[str, Any]:
-    """Everything about one completion, for the macros of ``detail.html``."""
+    """Everything about one completion, for the rest of ``row.html``."""
     parts = dict(named_parts(row))
     text = row.get("text")
     colored = merge_steps({name: part.step_scores() for name, part in parts.items()})
@@ -122,40 +121,25 @@ def steps(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def group_page(
-    store: Store, table: Table, selection: Selection, g: int, base: int | None, start: int
-) -> dict[str, Any] | None:
-    """The context of ``group.html``: completions side by side, with what differs from the ``base``."""
+def group_page(store: Store, table: Table, selection: Selection, g: int, start: int) -> dict[str, Any] | None:
+    """The context of ``group.html``: completions side by side."""
     indexed = index_queries.group_rows(store, table, g, start)
     if not indexed:
         return None
     rows = [store.row(table, row["n"]) or {} for row in indexed]
-    texts = [str(row.get("text") or "") for row in rows]
-    numbers = [row["n"] for row in indexed]
-    chosen = numbers.index(base) if base in numbers else best(indexed)
     parts = [dict(named_parts(row)) for row in rows]
     return {
         **_base(store, table, selection),
         "indexed": indexed,
         "table_of_parts": part_table(parts),
         "per_page": index_queries.MAX_GROUP,
-        "base": numbers[chosen],
         "start": start,
-        "texts": [
-            marked(text, q=selection.q, spans=[] if place == chosen else differences(text, texts[chosen]))
-            for place, text in enumerate(texts)
-        ],
+        "texts": [marked(str(row.get("text") or ""), q=selection.q) for row in rows],
         "messages": messages(rows[0]),
         "row": rows[0],
         "gold": next((row["gold"] for row in indexed if row["gold"]), None),
         "meanings": MEANINGS,
     }
-
-
-def best(rows: list[dict[str, Any]]) -> int:
-    """The place of the first row with the highest reward."""
-    rewards = [float("-inf") if row["reward"] is None else row["reward"] for row in rows]
-    return rewards.index(max(rewards))
 
 
 def part_table(parts: list[dict[str, PartScore]]) -> list[dict[str, Any]]:

@@ -84,17 +84,17 @@ class Selection:
                 raise UsageError(f"{key[:40]!r} is no filter; {nearest(key[:40], known)}")
         return cls(q, equal, ranges, sort, page)
 
-    def address(self, *, base: int | None = None, start: int = 0, **changes: Any) -> str:
+    def address(self, *, start: int = 0, **changes: Any) -> str:
         """The query of the address, with ``changes``, which begin at the first page.
 
-        ``base`` and ``start`` are for a group's page: the row that others are compared with, and the first one shown.
+        ``start`` is for a group's page: the first completion shown.
         """
         changed = replace(self, **{"page": 1, **changes})
         pairs: list[tuple[str, str]] = [("q", changed.q), *changed.equal.items()]
         for name, (low, high) in changed.ranges.items():
             pairs += [(f"min.{name}", _text(low)), (f"max.{name}", _text(high))]
         pairs += [("sort", changed.sort), ("page", str(changed.page) if changed.page > 1 else "")]
-        pairs += [("base", "" if base is None else str(base)), ("start", str(start) if start else "")]
+        pairs += [("start", str(start) if start else "")]
         return urlencode([(key, value) for key, value in pairs if value])
 
     def without(self, key: str) -> str:

@@ -106,7 +106,7 @@ def draw_view(folder: Path) -> None:
         wanted = [
             ("?signal=mixed&sort=-advantage", 1, (1300, 1000)),
             ("row/314?signal=mixed&sort=-advantage", 1, (1150, 1000)),
-            ("group/1?base=3", 0, (500, 1000)),
+            ("group/1", 0, (500, 1000)),
         ]
         shots = [
             shoot(f"{base}/{page}{'&' if '?' in page else '?'}{token}", folder, scheme, size)

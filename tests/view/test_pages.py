@@ -1,4 +1,4 @@
-"""Pages through the application: who is let in, hostile texts, what is marked, bad input, and the page of --out."""
+"""Pages through the application: who is let in, hostile texts, what is marked, and bad input."""
 
 import gzip
 import json
@@ -17,7 +17,6 @@ from grpo_env.errors import UsageError
 from grpo_env.results.report.page import number
 from grpo_env.view import marked_text
 from grpo_env.view.app import make_app
-from grpo_env.view.bundle import bundle
 from grpo_env.view.run_page import charts
 from grpo_env.view.source import find_source
 
@@ -180,7 +179,6 @@ def test_an_id_that_is_nothing_but_the_number_of_the_line_is_called_that(row, wr
     client = browse(index(file))
     for address in ("/", "/row/0", "/group/1"):
         assert re.search(rf"[>\s]{name}(?= ·|:|<)", client.get(address).text), address
-    assert f">{name} · 0</a>" in bundle(file, "", 9)
 
 
 def test_keys_lead_to_the_next_and_previous_wrong_completion_in_the_order_of_the_list(row, write, index, browse):
@@ -234,11 +232,6 @@ def test_equal_values_do_not_differ(row, write, index, browse):
     assert said | {"accuracy": "differs", "second": "status differs", "tidy": ""} == said
 
 
-def test_texts_are_compared_with_the_one_of_the_best_reward(row, write, index, browse):
-    rows = [row(1, c, 1, total=total) for c, total in enumerate((None, -1.0, 0.0, -0.5))]
-    assert "Words that completion 2 does not have" in browse(index(write(rows))).get("/group/1").text
-
-
 @pytest.mark.parametrize(
     ("value", "text"),
     [(0.12345, "0.123"), (-12.345, "-12.3"), (1999.6, "2,000"), (-123456.0, "-123,456"), (1e9, "1e+09")],
@@ -267,7 +260,7 @@ def test_addresses_that_are_wrong_get_one_line(hostile, browse):
         ("/row/99", 404),
         ("/group/99", 404),
         ("/run", 404),
-        ("/group/1?base=x", 400),
+        ("/group/1?start=x", 400),
     ]:
         reply = client.get(address)
         assert reply.status_code == status, address
@@ -279,12 +272,6 @@ def test_empty_fields_of_a_form_are_no_filters(hostile, browse):
 
 
 # Marks
-
-
-def test_differences_are_the_words_that_the_other_lacks():
-    spans = marked_text.differences("She sells 13 eggs a day.", "She sells 9 eggs.")
-    assert ["She sells 13 eggs a day."[span.start : span.end] for span in spans] == ["13", "a day"]
-    assert marked_text.differences("same", "same") == []
 
 
 def test_a_search_is_marked_where_it_is():
@@ -463,28 +450,6 @@ def test_turns_that_cannot_be_read_leave_the_rest_of_the_row(row, write, index, 
     page = browse(index(write([made]))).get("/row/0").text
     assert "call it</pre>" in page
     assert "not the turns of an episode" in page
-
-
-# --out
-
-
-def test_a_bundle_is_one_file_without_scripts_and_requests(hostile_file):
-    html = bundle(hostile_file, "http://127.0.0.1:8001/?sort=-reward&token=x", 10)
-    page = Page(html)
-    assert not set(page.tags) & {"script", "img", "iframe", "link", "form"}
-    assert not [value for _, name, value in page.attributes if name in ("src", "href") and not value.startswith("#")]
-    assert not [name for _, name, _ in page.attributes if name.startswith("on")]
-    assert html.index('id="c1"') < html.index('id="c0"')
-
-
-def test_the_command_writes_a_bundle_and_overwrites_nothing(rows, write, tmp_path):
-    out = tmp_path / "page.html"
-    arguments = ["view", str(write(rows)), "--out", str(out), "--query", "signal=mixed"]
-    assert CliRunner().invoke(command, arguments).exit_code == 0
-    assert "2 of 2 completions" in out.read_text()
-    before = out.read_bytes()
-    assert isinstance(CliRunner().invoke(command, arguments).exception, UsageError)
-    assert out.read_bytes() == before
 
 
 def test_the_command_says_which_extra_is_missing(monkeypatch, rows, write):

@@ -21,7 +21,6 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 from grpo_env.results.report import make_report, render
-from grpo_env.view.bundle import bundle
 
 from .chromium import start
 
@@ -183,7 +182,7 @@ def test_keys_move_through_list_completions_and_groups(browser):
     press(browser, "p")
     wait(browser, lambda it: "/row/1?" in it.current_url)
     press(browser, "g")
-    wait(browser, lambda it: "/group/1?base=1" in it.current_url)
+    wait(browser, lambda it: "/group/1?" in it.current_url)
     press(browser, "u")
     wait(browser, lambda it: it.current_url.endswith("/?"))
     press(browser, "n")
@@ -277,14 +276,3 @@ def test_axe_finds_nothing_in_a_report(browser, rows, tmp_path, width):
     browser.get(page.as_uri())
     check(browser)
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-
-
-def test_a_bundle_needs_no_server(browser, paths, tmp_path):
-    page = tmp_path / "page.html"
-    page.write_text(bundle(paths[0], "sort=-reward", 20))
-    browser.get_log("browser")
-    browser.get(page.as_uri())
-    check(browser)
-    assert len(browser.find_elements(By.TAG_NAME, "section")) == 20
-    assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
-    assert browser.get_log("browser") == []
