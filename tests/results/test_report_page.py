@@ -175,5 +175,4 @@ def test_the_answer_is_found_outside_longer_words_and_numbers(text, answer, span
 
 def test_step_levels_and_codes_of_invisible_characters():
     assert [level(value, 0, 1) for value in (0, 0.19, 0.5, 0.81, 1)] == [0, 0, 2, 4, 4]
-    assert level(1, 1, 1) == 4
     assert visible("a\tb\nc\x7f\ufeff") == "a\tb\nc⟨U+007F⟩⟨U+FEFF⟩"

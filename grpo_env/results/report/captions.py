@@ -9,7 +9,7 @@ from grpo_env.plural import counted
 from .charts import is_like_reward
 
 if TYPE_CHECKING:
-    from .report import Report, Steps
+    from .report import Report
 
 
 def headline(report: Report) -> str:
@@ -111,15 +111,3 @@ def length(report: Report) -> str:
     interval = f", 95% interval {ends[0]:.2f} to {ends[1]:.2f}" if ends else ""
     with_metric = "" if length.metric_correlation is None else f"; with {report.metric} {length.metric_correlation:.2f}"
     return f"{mean}; {trend} (correlation with the reward {length.reward_correlation:.2f}{interval}{with_metric})."
-
-
-def steps(steps: Steps) -> str:
-    """Where steps go wrong."""
-    known = [value for value in steps.by_position if value is not None]
-    mean = steps.steps / steps.completions
-    counts = f"{steps.part} scored {mean:.2g} steps per completion in {steps.completions:,} completions"
-    if max(known) - min(known) < 0.02 * max(abs(steps.highest), abs(steps.lowest)):
-        return f"{counts}; the mean value hardly depends on the position."
-    ordinal = ("first", "second", "third", "fourth", "last")
-    lowest = min((value, position) for position, value in enumerate(steps.by_position) if value is not None)[1]
-    return f"{counts}; the mean value is lowest in the {ordinal[lowest]} fifth of the steps."

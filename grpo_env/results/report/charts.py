@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from .measures import Bins, Series
 
 if TYPE_CHECKING:
-    from .report import Part, Report, Steps
+    from .report import Part, Report
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,6 @@ class Lines:
     title: str
     series: Mapping[str, Series]
     x_label: str
-    y_range: tuple[float, float] | None = None
 
 
 Chart = Columns | Lines
@@ -39,7 +38,6 @@ def charts(report: Report) -> dict[str, list[Chart]]:
     sections: dict[str, list[Chart]] = {
         "parts": [Columns("total (the reward)", report.total.values), *_part_charts(report)],
         "length": _length_charts(report),
-        "steps": list(map(_step_chart, report.steps)),
     }
     filled = {name: [chart for chart in section if _has_points(chart)] for name, section in sections.items()}
     return {name: section for name, section in filled.items() if section}
@@ -65,14 +63,6 @@ def _length_charts(report: Report) -> list[Chart]:
     return [Lines("mean by length", trends, f"length in {report.length.unit}")]
 
 
-def _step_chart(steps: Steps) -> Chart:
-    fifths = [(fifth, value) for fifth, value in enumerate(steps.by_position, start=1) if value is not None]
-    xs, ys = zip(*fifths, strict=True)
-    scale = (steps.lowest, steps.highest) if steps.lowest < steps.highest else None
-    title = f"{steps.part}: mean step value"
-    return Lines(title, {steps.part: Series(xs, ys)}, "fifth of the steps", scale)
-
-
 def _has_points(chart: Chart) -> bool:
     if isinstance(chart, Columns):
         return bool(chart.bins.counts)
@@ -80,11 +70,11 @@ def _has_points(chart: Chart) -> bool:
 
 
 def bounds(chart: Lines) -> tuple[tuple[float, float], tuple[float, float]]:
-    """The ranges of x and y over all points, with a margin if the chart sets no ``y_range``."""
+    """The ranges of x and y over all points, with a margin in y."""
     xs = [x for line in chart.series.values() for x in line.xs]
     ys = [y for line in chart.series.values() for y in line.ys]
-    low, high = chart.y_range or (min(ys), max(ys))
-    margin = 0.0 if chart.y_range else (high - low) * 0.08 or 0.5
+    low, high = min(ys), max(ys)
+    margin = (high - low) * 0.08 or 0.5
     return (min(xs), max(xs)), (low - margin, high + margin)
 
 

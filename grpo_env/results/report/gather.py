@@ -21,7 +21,6 @@ from .shown_completions import Samples
 
 MAX_REASONS = 3  # different explanations kept for each status of a part
 MAX_REASON_LENGTH = 300  # characters kept of each
-POSITIONS = 5  # bins of a step's relative position
 
 
 class Column:
@@ -45,7 +44,7 @@ class Column:
 
 @dataclass
 class PartColumns:
-    """The scores of one part: values, weighted values, statuses with their first explanations, rules, steps."""
+    """The scores of one part: values, weighted values, statuses with their first explanations, rules."""
 
     depth: int
     values: Column = field(default_factory=Column)
@@ -56,9 +55,6 @@ class PartColumns:
     statuses: Counter[str] = field(default_factory=Counter)
     reasons: dict[str, list[str]] = field(default_factory=dict)
     rules: Counter[tuple[str, bool]] = field(default_factory=Counter)  # (rule, accepted) -> completions
-    with_steps: int = 0  # completions
-    by_position: list[tuple[float, int]] = field(default_factory=lambda: [(0.0, 0)] * POSITIONS)  # (sum, count)
-    step_range: tuple[float, float] | None = None
 
     def add(self, row: int, score: PartScore) -> None:
         """Add the score of completion number ``row``."""
@@ -74,19 +70,6 @@ class PartColumns:
             reasons.append(reason)
         if score.value is not None:
             self.rules[score.rule, is_correct(score.value)] += 1
-        if score.steps:
-            self._add_steps([step["value"] for step in score.steps])
-
-    def _add_steps(self, values: list[float]) -> None:
-        if not all(map(isfinite, values)):
-            raise ValueError("the value of a step is not a finite number")
-        self.with_steps += 1
-        low, high = self.step_range or (values[0], values[0])
-        self.step_range = min(low, *values), max(high, *values)
-        for index, value in enumerate(values):
-            position = int((index + 0.5) / len(values) * POSITIONS)
-            total, count = self.by_position[position]
-            self.by_position[position] = total + value, count + 1
 
 
 @dataclass

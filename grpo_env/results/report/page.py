@@ -31,8 +31,6 @@ MAX_SHOWN = 6000  # characters shown of all turns, and as many of what the model
 
 def render(report: Report) -> str:
     """The page. Everything that comes from the scores file is escaped."""
-    ranges = [(steps.lowest, steps.highest) for steps in report.steps]
-    scale = (min(low for low, _ in ranges), max(high for _, high in ranges)) if ranges else None
     samples = report.samples.items()
     template = environment().get_template("report.html")
     return template.render(
@@ -41,7 +39,7 @@ def render(report: Report) -> str:
         warnings=reward_warnings(report),
         charts={name: [svg(chart) for chart in section] for name, section in charts(report).items()},
         meanings=MEANINGS,
-        samples={heading: [_sample(row, report.metric, scale) for row in rows] for heading, rows in samples},
+        samples={heading: [_sample(row, report.metric) for row in rows] for heading, rows in samples},
     )
 
 
@@ -59,7 +57,7 @@ def environment() -> Environment:
     return env
 
 
-def _sample(row: ScoreRow, metric: str, scale: tuple[float, float] | None) -> dict[str, Any]:
+def _sample(row: ScoreRow, metric: str) -> dict[str, Any]:
     """A completion for the template: its row, parts, marked text and prompt."""
     parts = dict(named_parts(row))
     steps = merge_steps({name: part.step_scores() for name, part in parts.items()})
@@ -69,8 +67,8 @@ def _sample(row: ScoreRow, metric: str, scale: tuple[float, float] | None) -> di
     return {
         "row": row,
         "parts": parts,
-        "text": None if text is None else mark_text(text, steps, find_answer(text, answer), scale),
-        "turns": [] if text is None else turn_blocks(row, steps, answer, scale),
+        "text": None if text is None else mark_text(text, steps, find_answer(text, answer)),
+        "turns": [] if text is None else turn_blocks(row, steps, answer),
         "prompt": prompt_text(row.get("prompt")),
     }
 
@@ -79,7 +77,6 @@ def turn_blocks(
     row: ScoreRow,
     steps: Sequence[StepScore],
     answer: str | None,
-    scale: tuple[float, float] | None = None,
     most: int = MAX_TURNS,
     longest: int = MAX_SHOWN,
 ) -> list[dict[str, Any]]:
@@ -101,7 +98,7 @@ def turn_blocks(
         blocks.append(
             {
                 "number": number + 1,
-                "text": mark_text(turn.text, own, found, scale or value_range(steps), longest=3 * share // 2),
+                "text": mark_text(turn.text, own, found, value_range(steps), longest=3 * share // 2),
                 "score": sum(scores) if scores else None,
                 "results": [
                     (names.get(result.id, "call"), result.problem.replace("_", " "), short(result.text, share))

@@ -78,19 +78,6 @@ class Length:
     metric: Series
 
 
-@dataclass(frozen=True)
-class Steps:
-    """The unweighted step scores of one part."""
-
-    part: str
-    completions: int
-    steps: int
-    lowest: float
-    highest: float
-    by_position: tuple[float | None, ...]
-    """Mean value in each fifth of a completion's steps."""
-
-
 @dataclass(kw_only=True)
 class Report(Counts):
     """The numbers of ``grpo_env view report``."""
@@ -111,7 +98,6 @@ class Report(Counts):
     pass_at: Mapping[int, Estimate]
     maj_at: Mapping[int, Estimate]
     length: Length | None
-    steps: tuple[Steps, ...]
     samples: Mapping[str, Sequence[ScoreRow]]
     """By heading."""
     has_text: bool
@@ -149,7 +135,6 @@ def make_report(scores: Path | str | Iterable[ScoreRow], source: str | None = No
         pass_at=_pass_at(data),
         maj_at=_maj_at(data),
         length=_length(data, totals, metrics),
-        steps=tuple(_steps(name, part) for name, part in data.parts.items() if part.step_range),
         samples=data.samples.by_heading(reward.value if reward else 0.0),
         has_text=not np.isnan(data.characters.values(rows)).all(),
     )
@@ -216,17 +201,4 @@ def _length(data: Gathered, totals: Floats, metrics: Floats) -> Length | None:
         metric_correlation=correlation(lengths, metrics),
         reward=trend(lengths, totals),
         metric=trend(lengths, metrics),
-    )
-
-
-def _steps(name: str, part: PartColumns) -> Steps:
-    assert part.step_range is not None
-    lowest, highest = part.step_range
-    return Steps(
-        part=name,
-        completions=part.with_steps,
-        steps=sum(count for _, count in part.by_position),
-        lowest=lowest,
-        highest=highest,
-        by_position=tuple(total / count if count else None for total, count in part.by_position),
     )

@@ -41,15 +41,13 @@ _INVISIBLE = re.compile(
 
 
 def level(value: float, lowest: float, highest: float) -> int:
-    """The color of a step value, 0 to ``LEVELS`` - 1; the highest if all values are equal."""
-    if highest <= lowest:
-        return LEVELS - 1
+    """The color of a step value, 0 to ``LEVELS`` - 1."""
     return min(LEVELS - 1, int((value - lowest) / (highest - lowest) * LEVELS))
 
 
 def value_range(steps: Sequence[StepScore]) -> tuple[float, float]:
-    """The lowest and the highest value; 0 for no steps."""
-    values = [step.value for step in steps] or [0.0]
+    """The lowest and the highest value, at most 0 and at least 1, so that a text of wrong steps shows it."""
+    values = [0.0, 1.0, *(step.value for step in steps)]
     return min(values), max(values)
 
 
