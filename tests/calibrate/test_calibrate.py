@@ -16,18 +16,18 @@ TEXTS = [CORRECT, "<answer>6</answer>", "<answer>five</answer>", "five, I guess"
 LABELS = [True, False, True, True, False]  # accuracy rejects the fourth, which doubts its answer
 
 
-@pytest.fixture
-def scores(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def scores(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Labeled scores of four groups."""
-    return scored(tmp_path, "metric=accuracy", "--label", "ok")
+    return scored(tmp_path_factory.mktemp("scores"), "metric=accuracy", "--label", "ok")
 
 
-def scored(folder: Path, *options: str, out: str = "scores.jsonl") -> Path:
+def scored(folder: Path, *options: str) -> Path:
     completions = folder / "completions.jsonl"
     row = {"completions": TEXTS, "answer": "5", "equations": ["2+3=5"], "ok": LABELS}
     completions.write_text("".join(json.dumps({"id": str(number), **row}) + "\n" for number in range(4)))
-    assert grpo_env("score", "arithmetic", completions, *options, "--out", folder / out).returncode == 0
-    return folder / out
+    assert grpo_env("score", "arithmetic", completions, *options, "--out", folder / "scores.jsonl").returncode == 0
+    return folder / "scores.jsonl"
 
 
 def run(*arguments: object, cwd: Path, keys: str = "", code: int = 0):
@@ -99,18 +99,21 @@ def test_math_verify_as_a_second_reader(tmp_path: Path) -> None:
 
 def test_wrong_usage(scores: Path, tmp_path: Path) -> None:
     (tmp_path / "taken.jsonl").write_text("mine\n")
-    plain = scored(tmp_path, "metric=accuracy", out="plain.jsonl")
-    other = scored(tmp_path, "task=sums", "--label", "ok", out="other.jsonl")
-    (tmp_path / "both.jsonl").write_text(scores.read_text() + other.read_text())
+    rows = [json.loads(line) for line in scores.read_text().splitlines()]
+    for name, changed in (
+        ("plain", [{key: value for key, value in row.items() if key != "label"} for row in rows]),
+        ("both", [*rows, *({**row, "task": "sums"} for row in rows)]),
+    ):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in changed))
     run(scores, "--out", "labels.jsonl", cwd=tmp_path)
     for arguments, message in (
-        ((plain,), "no row has a label: score it with --label COLUMN, or draw a sample with --out"),
+        (("plain.jsonl",), "no row has a label: score it with --label COLUMN, or draw a sample with --out"),
         ((scores, "--ask"), "--ask: give the file for the labels with --out"),
         ((scores, "--out", "taken.jsonl"), "taken.jsonl: already exists"),
         (("labels.jsonl",), 'no row has a label; set "label" to true or false'),
         (("labels.jsonl", "--out", "b.jsonl"), "is a file of labels; leave out --out"),
         (("both.jsonl",), "scored by several tasks, arithmetic, sums; calibrate each alone"),
-        (("completions.jsonl",), "was this file written by grpo_env score?"),
+        ((scores.with_name("completions.jsonl"),), "was this file written by grpo_env score?"),
         (("missing.jsonl",), "missing.jsonl: no such file"),
     ):
         assert message in run(*arguments, cwd=tmp_path, code=2).stderr

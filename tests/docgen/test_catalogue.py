@@ -59,13 +59,17 @@ def test_every_option_has_a_description(name):
     assert 10 < len(summary(cls)) < 250
 
 
-def test_the_page_in_the_docs_is_up_to_date():
-    assert (Path(__file__).parents[2] / "docs/catalogue.md").read_text() == catalogue()
+@pytest.fixture(scope="module")
+def page():
+    return catalogue()
 
 
-def test_every_verifier_has_one_place_on_the_page():
+def test_the_page_in_the_docs_is_up_to_date(page):
+    assert (Path(__file__).parents[2] / "docs/catalogue.md").read_text() == page
+
+
+def test_every_verifier_has_one_place_on_the_page(page):
     assert sorted(name for names in GROUPS.values() for name in names) == sorted(BUILT_IN)
-    page = catalogue()
     assert [page.count(f"\n### {name}\n") for name in BUILT_IN] == [1] * len(BUILT_IN)
 
 
@@ -78,9 +82,9 @@ def test_the_lines_for_the_first_hour_are_verifiers_of_a_task(name, line, tmp_pa
     assert make_task(data, "page.yaml", tmp_path).metric == name
 
 
-def test_an_option_of_several_verifiers_stands_once_on_the_page_and_in_every_entry():
+def test_an_option_of_several_verifiers_stands_once_on_the_page_and_in_every_entry(page):
     text = "- `concurrency` (default `8`): Concurrent requests of each scoring process."
-    assert catalogue().count(text) == entry("llm_judge").count(text) == entry("llm_ranking").count(text) == 1
+    assert page.count(text) == entry("llm_judge").count(text) == entry("llm_ranking").count(text) == 1
 
 
 def test_failed_cases_are_reported(monkeypatch):

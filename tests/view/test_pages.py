@@ -192,18 +192,14 @@ def test_keys_lead_to_the_next_and_previous_wrong_completion_in_the_order_of_the
 
 def test_the_files_that_draw_mathematics_are_served_to_those_who_are_let_in(rows, write, index, browse):
     store = index(write(rows))
+    browser, stranger = browse(store), TestClient(make_app(store, TOKEN), base_url="http://127.0.0.1:8001")
     for name in ("katex.min.js", "auto-render.min.js", "katex.min.css", "fonts/KaTeX_Main-Regular.woff2"):
-        assert browse(store).get(f"/static/katex/{name}").status_code == 200
-        assert (
-            TestClient(make_app(store, TOKEN), base_url="http://127.0.0.1:8001")
-            .get(f"/static/katex/{name}")
-            .status_code
-            == 401
-        )
-    fonts = re.findall(r"url\(([^)]*)\)", browse(store).get("/static/katex/katex.min.css").text)
-    assert all(browse(store).get(f"/static/katex/{font}").status_code == 200 for font in set(fonts))
-    assert browse(store).get("/static/katex/../pages.py").status_code == 404
-    assert browse(store).get("/static/katex/%2e%2e/pages.py").status_code == 404
+        assert browser.get(f"/static/katex/{name}").status_code == 200
+        assert stranger.get(f"/static/katex/{name}").status_code == 401
+    fonts = re.findall(r"url\(([^)]*)\)", browser.get("/static/katex/katex.min.css").text)
+    assert all(browser.get(f"/static/katex/{font}").status_code == 200 for font in set(fonts))
+    assert browser.get("/static/katex/../pages.py").status_code == 404
+    assert browser.get("/static/katex/%2e%2e/pages.py").status_code == 404
 
 
 @pytest.mark.parametrize(("recorded", "said"), [(True, False), (False, True), (None, False)])
