@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from statistics import median
 from typing import Any
 
 import yaml
@@ -19,15 +17,11 @@ from grpo_env.terminal import shortened
 
 from .findings import Finding, warning
 
-_LETTER = re.compile(r"\s*[a-j]\s*")
-_DECIMALS = re.compile(r"\d\.\d*[1-9]")
-LETTERS = 10  # options of a question at most
 EXAMPLES = 3  # of each kind
 LISTED = 5  # rows in a finding
 LENGTH = 40  # characters of an example
 MOST = 0.9  # the fraction of the gold answers that one kind has to be to fix it
 JUDGED = "first_of or appeal with a judge reads the rest"
-FREE_TEXT = 8  # words in the median answer, from which on answers are not compared word by word
 
 SUITED: dict[str, tuple[str, ...]] = {
     "accuracy": tuple(NAMES),
@@ -79,29 +73,6 @@ class _Golds:
         rows = (row for row in self.indices.get("text", ()) if row not in doubts)
         return sum(not is_code(plain(self.texts[row])) for row in rows)
 
-    def are_letters(self) -> bool:
-        """Whether all of them are one of a few small letters, which may be options or variables."""
-        return all(map(_LETTER.fullmatch, self.texts)) and len(set(self.texts)) <= LETTERS
-
-    def are_lists(self) -> bool:
-        """Whether all of them are lists of texts or numbers in JSON."""
-        from grpo_env.verifiers.answers.kinds.json_value import text_list
-
-        return all(map(text_list, self.texts))
-
-    def are_json(self) -> bool:
-        """Whether all of them are JSON, and not literals of Python."""
-        from grpo_env.verifiers.answers.kinds.json_value import JsonError, parse_json
-
-        try:
-            return bool(list(map(parse_json, self.texts)))
-        except JsonError:
-            return False
-
-    def have_decimals(self) -> bool:
-        """Whether most of them have digits after a decimal point."""
-        return 2 * sum(_DECIMALS.search(text) is not None for text in self.texts) > len(self.texts)
-
 
 def gold_kinds(
     task: Task, examples: Sequence[Example], texts: Sequence[str], unreadable: int = 0, doubts: Set[int] = frozenset()
@@ -146,46 +117,18 @@ def _out_of_place(golds: _Golds, examples: Sequence[Example], rows: Sequence[int
 
 def _advice(used: str, name: str, spec: VerifierSpec, golds: _Golds) -> str | None:
     """What to write in the task file, ``None`` if it is right as it is or nothing is known of the verifier."""
-    main = "choice" if golds.are_letters() else main_kind(golds.counts)
+    main = main_kind(golds.counts)
     if main is None or used not in SUITED:
         return None
-    if used == "accuracy":
-        is_decided = _option(spec, "kind") is not None or _option(spec, "golds")  # of several only the first is known
-        return None if is_decided else _advice_for_accuracy(main, name, spec, golds)
-    if main in SUITED[used]:
+    if used != "accuracy":
+        options = {"weight": weight_of(spec)} | ({"kind": main} if main not in MATHEMATICS else {})
+        instead = f"{used} is not made for {PLURALS[main]}; with metric: accuracy, this is:"
+        return None if main in SUITED[used] else f"{instead}\n  {yaml_line('accuracy', options)}"
+    is_decided = _option(spec, "kind") is not None or _option(spec, "golds")  # of several only the first is known
+    if is_decided or not golds.odd or golds.counts.get(main, 0) < MOST * len(golds.texts):
         return None
-    options = {"weight": weight_of(spec)} | ({"kind": main} if main not in MATHEMATICS else {})
-    line = yaml_line("accuracy", options)
-    return f"{used} is not made for {PLURALS[main]}; with metric: accuracy, this is:\n  {line}"
-
-
-def _advice_for_accuracy(main: str, name: str, spec: VerifierSpec, golds: _Golds) -> str | None:
-    fixed = yaml_line(name, options_of(spec) | {"kind": main})
-    if golds.are_letters():
-        return f"if the letters are options and no variables:\n  {fixed}"
-    is_most = golds.counts.get(main, 0) >= MOST * len(golds.texts)
-    advice = f"kind: {main} refuses gold answers that are none:\n  {fixed}"
-    if main == "number" and golds.odd and is_most:
-        return advice
-    if main == "number" and golds.have_decimals() and _option(spec, "rel_tol") is _option(spec, "decimals") is None:
-        when = "accuracy compares numbers exactly; if rounded answers are correct, within one percent"
-        return _instead(when, "numeric", spec, rel_tol=0.01)
-    if main in MATHEMATICS or not is_most:
-        return None
-    if main == "literal" and golds.are_lists():
-        line = yaml_line(name, options_of(spec) | {"golds": "any"})
-        return f"{advice}\nif each item of a list is a right answer:\n  {line}"
-    if main == "literal" and golds.are_json():
-        return f"{advice}\n{_instead('for the fraction of correct fields', 'json_answer', spec, mode='fields')}"
-    if main == "text" and median(len(golds.texts[row].split()) for row in golds.indices[main]) >= FREE_TEXT:
-        when = "accuracy needs every word of such long answers; for partial credit"
-        return _instead(when, "text_similarity", spec, metric="rougeL")
-    return f"{advice}\n{_instead('if case and punctuation count', 'exact_text', spec)}" if main == "text" else advice
-
-
-def _instead(when: str, name: str, spec: VerifierSpec, **options: Any) -> str:
-    """Another verifier for the same gold answers, and when to take it."""
-    return f"{when}, with metric: {name}:\n  {yaml_line(name, {'weight': weight_of(spec)} | options)}"
+    line = yaml_line(name, options_of(spec) | {"kind": main})
+    return f"kind: {main} refuses gold answers that are none:\n  {line}"
 
 
 def metric_spec(task: Task) -> VerifierSpec:

@@ -56,7 +56,6 @@ def test_a_new_task_with_dates_is_right_without_options(tmp_path):
     assert checked.exit_code == 0
     assert "60 dates: 20" in checked.stdout
     assert "another year, day and month swapped, another day, another row's, empty): 0 with credit" in checked.stdout
-    assert "accuracy: {weight: 1.0, kind: date}" in checked.stdout
     assert "0 errors, 0 warnings" in checked.stdout
 
     task = load_task(file)
@@ -126,64 +125,12 @@ def test_codes_among_numbers_are_named(tmp_path):
     assert result.ok
 
 
-@pytest.mark.parametrize(
-    ("golds", "lines"),
-    [
-        (["TP53", "BRCA1", "EGFR2"], [{"accuracy": {"kind": "text"}}, {"exact_text": {}}]),
-        (["yes", "no", "Yes"], [{"accuracy": {"kind": "truth"}}]),
-        (["(A)", "(C)", "(B)"], [{"accuracy": {"kind": "choice"}}]),
-        (["a", "c", "b"], [{"accuracy": {"kind": "choice"}}]),
-        (["blue whale", "red panda", "snow owl"], [{"accuracy": {"kind": "text"}}, {"exact_text": {}}]),
-        (['{"a": 1, "b": [2]}', '{"a": 2}', '{"b": true}'], [{"accuracy": {"kind": "literal"}}]),
-        (["['5', '6']", "['a', 'b']", "['x']"], [{"accuracy": {"kind": "literal"}}]),  # no JSON
-        (['["5", "6"]', '["a", "b"]', '["x"]'], [{"accuracy": {"kind": "literal"}}, {"accuracy": {"golds": "any"}}]),
-        (["50.7", "3.14", "2", "6.022"], [{"numeric": {"rel_tol": 0.01}}]),
-    ],
-)
-def test_the_advice_is_yaml_that_gives_gold_answers_full_credit(tmp_path, golds, lines):
-    result = check(make_task(tmp_path, golds))
-    assert result.findings == []
-    entries = pasted(result)
-    expected = [{name: {"weight": 1.0, **options} for name, options in line.items()} for line in lines]
-    assert entries[: len(expected)] == expected
-    for entry in entries:
-        (name,) = entry
-        errors = [
-            finding
-            for finding in check(make_task(tmp_path, golds, entry, metric=name)).findings
-            if finding.severity == "error"
-        ]
-        assert errors == []
-
-
 def test_letters_with_the_texts_of_their_options_need_no_kind(tmp_path):
     """``kind: choice`` would refuse the texts: outputs of MathVista and MATH-Vision name either."""
     golds = ['["B", "Jupiter"]', '["C", "4"]', '["A", "H2O"]']
     result = check(make_task(tmp_path, golds, {"accuracy": {"golds": "any"}}))
     assert result.findings == []
     assert "advice" not in result.facts
-
-
-def test_long_texts_get_a_similarity(tmp_path):
-    golds = ["the cat sat on the mat and then it slept", "a dog ran after the red ball until the evening came"]
-    result = check(make_task(tmp_path, golds))
-    assert pasted(result) == [{"text_similarity": {"weight": 1.0, "metric": "rougeL"}}]
-    similar = check(make_task(tmp_path, golds, *pasted(result), metric="text_similarity"))
-    assert {finding.severity for finding in similar.findings} == {"warning"}  # one for each kind of changed answers
-    assert len(similar.findings) == 1
-    assert similar.ok
-
-
-def test_fields_of_json_get_partial_credit(tmp_path):
-    golds = ['{"a": 1, "b": 2}', '{"a": 3, "b": 4}']
-    lines = pasted(check(make_task(tmp_path, golds)))
-    assert lines[1] == {"json_answer": {"weight": 1.0, "mode": "fields"}}
-    result = check(make_task(tmp_path, golds, lines[1], metric="json_answer"))
-    assert [finding.what.partition(":")[0] for finding in result.findings] == [
-        "2 of 2 wrong answers (a value changed) get 0.5",
-        "2 of 2 wrong answers (a key dropped) get 0.5",
-    ]
-    assert result.ok
 
 
 def test_patterns_and_schemas_are_no_answers(tmp_path):
@@ -195,8 +142,8 @@ def test_patterns_and_schemas_are_no_answers(tmp_path):
 
 def test_the_advice_keeps_the_other_options(tmp_path):
     verifiers = {"right": {"use": "accuracy", "weight": 0.5, "sources": ["boxed", "answer_tag"]}}
-    result = check(make_task(tmp_path, ["2024-05-01", "2024-06-02"], verifiers, metric="right"))
-    assert pasted(result)[0] == {"right": {**verifiers["right"], "kind": "date"}}
+    result = check(make_task(tmp_path, [*map(str, range(30)), "3-1"], verifiers, metric="right"))
+    assert pasted(result) == [{"right": {**verifiers["right"], "kind": "number"}}]
 
 
 def test_a_verifier_that_does_not_suit_the_kind_is_replaced(tmp_path):
