@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from grpo_env.check.gold_completion import Layout, prompt_text
+from grpo_env.check.gold_completion import Layout
 from grpo_env.core import Completion, Example, Format
 from grpo_env.errors import UsageError
 from grpo_env.registry import locate
@@ -49,8 +49,6 @@ LAYOUTS: Mapping[str, Layout] = {
 }
 """The formats that tutorials and trainers ask for, simple ones first. The last three are understand-r1-zero's,
 nano-aha-moment's, whose prompt ends in ``<think>``, and that of unsloth's notebooks."""
-
-_TAG = re.compile(r"<([A-Za-z]\w{0,30})>")
 
 
 class Foreign(NamedTuple):
@@ -191,7 +189,7 @@ def _columns(task: Task, examples: Sequence[Example]) -> Iterator[str]:
 def _guesses(task: Task, column: str, examples: Sequence[Example]) -> Iterator[_Guess | str]:
     """A guess for each format, if the column has answers; or why its gold answers are unscored."""
     golds = [(example, gold) for example in examples if (gold := _answer(_cells(example.info).get(column)))]
-    for name, layout in _layouts(examples[0]).items() if golds else ():
+    for name, layout in LAYOUTS.items() if golds else ():
         targets = targets_of(task, golds, layout)[:TRIED]
         right = [(target, target.right_completion) for target in targets]
         wrong = [(target, target.wrong_completion) for target in targets]
@@ -202,15 +200,6 @@ def _guesses(task: Task, column: str, examples: Sequence[Example]) -> Iterator[_
             yield _Guess(fmean(values), fmean(values) - fmean(rest) if rest else 0.0, task, column, name, targets)
         else:
             yield scores[0].explanation
-
-
-def _layouts(example: Example) -> dict[str, Layout]:
-    """The usual formats, and the tags that a prompt names: ``<reversed_text>`` of verifiers' reverse-text."""
-    texts = [prompt_text(example), *(cell for cell in example.info.values() if isinstance(cell, str))]
-    known = "".join(piece for layout in LAYOUTS.values() for piece in (*layout.answer, *(layout.reasoning or ())))
-    tags = [tag for tag in dict.fromkeys(_TAG.findall(" ".join(texts))) if f"<{tag}>" not in known]
-    named = {f"<{tag}>...</{tag}>": Layout((f"<{tag}>", f"</{tag}>"), ("", "\n")) for tag in tags[:TRIED]}
-    return {**LAYOUTS, **named}
 
 
 def _answer(value: Any) -> str:

@@ -89,10 +89,9 @@ def choices(store: Store, table: Table, selection: Selection) -> dict[str, dict[
 
 
 def summary(store: Store, table: Table, selection: Selection) -> Row:
-    """Of the rows of a selection: number, mean reward and metric, all rewards; a task and a metric, number of tasks."""
+    """Of the rows of a selection: number, mean reward and metric, the name of a metric, and all rewards."""
     where, parameters = _where(store, table, selection)
-    columns = "count(*) AS rows, avg(reward) AS reward, avg(verdict) AS verdict, any_value(task) AS task"
-    columns += ", any_value(metric) AS metric, count(DISTINCT task) AS tasks"
+    columns = "count(*) AS rows, avg(reward) AS reward, avg(verdict) AS verdict, any_value(metric) AS metric"
     columns += ", coalesce(list(reward) FILTER (WHERE reward IS NOT NULL), []) AS rewards"
     return store.query(f"SELECT {columns} FROM rows_{table.tag} WHERE {where}", parameters)[0]
 

@@ -293,15 +293,15 @@ def test_an_unscored_gold_answer_is_named(tmp_path):
     ],
 )
 def test_the_gold_answer_of_a_cell(tmp_path, cell, gold):
-    """In a mapping, as verl's rows have it, and paid in a tag that only the prompt names."""
+    """In a mapping, as verl's rows have it."""
     file = tmp_path / f"{tmp_path.name}.py"
     file.write_text(
-        f"def reward(completion, reward_model):\n    return float('<total>' + {gold!r} + '</total>' in completion)\n"
+        f"def reward(completion, reward_model):\n    return float('<answer>' + {gold!r} + '</answer>' in completion)\n"
     )
-    row = {"prompt": "Say it in <total> tags.", "reward_model": {"style": "rule", "ground_truth": cell}}
+    row = {"prompt": "Say it in <answer> tags.", "reward_model": {"style": "rule", "ground_truth": cell}}
     (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n" + json.dumps(row) + "\n")
     report = run_on(tmp_path, f"{file}:reward", families=["format only"])
-    assert "answers in 'reward_model.ground_truth', paid as <total>...</total>" in report.source
+    assert "answers in 'reward_model.ground_truth', paid as <answer>...</answer>" in report.source
     assert {outcome.gold for outcome in report.outcomes} == {gold}
 
 
