@@ -328,6 +328,8 @@ def test_a_constant_guess_is_no_right_answer_to_what_is_measured_in_another_dime
 
 def test_a_refused_answer_is_shown_by_one_that_was_refused(tmp_path):
     rows = [{"question": f"What is quantity {n}?", "answer": gold} for n, gold in enumerate(("7 kg", "06:15", "9 ml"))]
-    report = audited(tmp_path, BLOCK.format("block[-1].strip().rstrip('.' if 'k' in answer else '') == answer"), rows)
+    report = audited(
+        tmp_path, BLOCK.format("block[-1].strip().rstrip('.' if 'k' in answer else '') == answer"), rows, ["right"]
+    )
     (line,) = [line for line in str(report).splitlines() if line.startswith("REFUSED a_period")]
     assert "7 kg" not in line
