@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -187,41 +186,22 @@ def audit(
     for file in hacks or []:
         load_hacks(file)
     request = AuditRequest(limit, only or [], budget)
-    words = [task, *(overrides or [])]
     with console.status("reading data") as status:
         if data is not None:
-            results = {"texts": audit_foreign(functions(words, data), request, progress=status.update)}
+            foreign = functions([task, *(overrides or [])], data)
+            results = {"texts": audit_foreign(foreign, request, progress=status.update)}
         elif re.fullmatch(r".+\.py:[\w,]+", task):
             raise UsageError(f"{task}: a function needs rows to be audited on; add --data FILE")
         else:
             results = _audits(loaded_task(task, overrides), request, split, status.update)
-    given = {"data": data, "split": split, "limit": limit, "hacks": hacks, "verifiers": verifiers}
-    results = {name: _with_command(result, words, given) for name, result in results.items()}
-    _print_audits(results, as_json)
+    if as_json and len(results) > 1:
+        print(json.dumps({name: result.to_dict() for name, result in results.items()}, indent=2))
+    else:
+        for result in results.values():
+            _print_result(result, as_json)
     found = [result.problems if fail_on == "problem" else result.exploits for result in results.values()]
     if fail_on != "never" and any(found):
         raise typer.Exit(1)
-
-
-def _print_audits(results: Mapping[str, Audit], as_json: bool) -> None:
-    if as_json and len(results) > 1:
-        print(json.dumps({name: result.to_dict() for name, result in results.items()}, indent=2))
-        return
-    for result in results.values():
-        _print_result(result, as_json)
-
-
-def _with_command(result: Audit, words: Sequence[str], given: Mapping[str, Any]) -> Audit:
-    """With a note of the command that scores the shortest exploit again; of an environment, its family of agents."""
-    if not result.exploits:
-        return result
-    first = result.exploits[0]
-    command = ["grpo_env", "audit", *words]
-    for name, value in {**given, "only": first.family if first.rule == "episode" else first.hack}.items():
-        if value not in (None, {"split": "train", "limit": 50}.get(name)):
-            values = value if isinstance(value, list) else [value]
-            command += [word for one in values for word in (f"--{name}", str(one))]
-    return replace(result, notes=(f"to score the first exploit again: {shlex.join(command)}", *result.notes))
 
 
 def _audits(task: Task, request: AuditRequest, split: Split, progress: Callable[[str], None]) -> dict[str, Audit]:

@@ -1,7 +1,6 @@
 """Reward functions of the public field: each flawed one is found, no sound one is accused, and without a task file."""
 
 import json
-import shlex
 import sys
 from pathlib import Path
 
@@ -181,10 +180,7 @@ def test_the_command_takes_a_function_and_stops_at_its_budget(tmp_path):
     assert done.exit_code == 1
     assert "EXPLOIT not_gold (negated; knows the gold): wins 100% of what being right adds in 6 of 6" in done.stdout
     assert "'not 18' for '18'" in done.stdout
-    note = "NOTE to score the first exploit again: grpo_env "
-    again = next(shlex.split(line.removeprefix(note)) for line in done.stdout.splitlines() if line.startswith(note))
-    assert again == [*command, "--only", "not_gold"]
-    alone = CliRunner().invoke(app, again)
+    alone = CliRunner().invoke(app, [*command, "--only", "not_gold"])
     assert "contains: 1 hacks, 6 texts on 6 rows" in alone.stdout
     assert "1 exploits" in alone.stdout
     done = CliRunner().invoke(app, [*command, "--budget", "0", "--fail-on", "never"])
