@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from heapq import heappush, heappushpop
 from typing import Any
 
 from grpo_env.equality import all_equal, equal, is_correct
@@ -13,26 +12,21 @@ from ..rows import ScoreRow
 SAMPLES = 5  # of each kind
 
 
-@dataclass
 class Top:
     """Keeps the rows with the highest keys; of equal keys the first."""
 
-    size: int = SAMPLES
-    _heap: list[tuple[float, int, Any]] = field(default_factory=list)
-    _seen: int = 0
+    def __init__(self, size: int = SAMPLES) -> None:
+        self._size = size
+        self._kept: list[tuple[float, Any]] = []
 
     def offer(self, key: float, row: Any) -> None:
         """Keep ``row`` if it is among the highest so far."""
-        self._seen += 1
-        entry = (key, -self._seen, row)
-        if len(self._heap) < self.size:
-            heappush(self._heap, entry)
-        elif entry[:2] > self._heap[0][:2]:
-            heappushpop(self._heap, entry)
+        if len(self._kept) < self._size or key > self._kept[-1][0]:
+            self._kept = sorted([*self._kept, (key, row)], key=lambda entry: -entry[0])[: self._size]
 
     def rows(self) -> list[Any]:
         """The rows kept, highest key first."""
-        return [row for _, _, row in sorted(self._heap, key=lambda entry: entry[:2], reverse=True)]
+        return [row for _, row in self._kept]
 
 
 @dataclass
