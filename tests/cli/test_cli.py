@@ -79,10 +79,10 @@ def test_score_reads_stdin_and_writes_rows_to_stdout_and_the_summary_to_stderr(f
 
 def test_score_writes_a_file_and_never_overwrites_one(file, tmp_path):
     out = tmp_path / "scores.jsonl"
-    assert process("score", "arithmetic", file, "--out", out).returncode == 0
+    assert grpo_env("score", "arithmetic", file, "--out", out).returncode == 0
     first = out.read_bytes()
     assert first.count(b"\n") == 2
-    again = process("score", "arithmetic", file, "--out", out)
+    again = grpo_env("score", "arithmetic", file, "--out", out)
     assert again.returncode == 2
     assert "already exists" in again.stderr
     assert out.read_bytes() == first
@@ -338,7 +338,8 @@ def test_a_new_task_file_works(tmp_path):
     assert result.returncode == 0, result.stderr
     assert "+1?" in result.stdout
     (tmp_path / "out.jsonl").write_text(json.dumps({"answer": 5, "completion": "<answer>5</answer>"}) + "\n")
-    assert json.loads(process("score", "mine.yaml", "out.jsonl", cwd=tmp_path).stdout)["total"] == 1.0
+    assert grpo_env("score", "mine.yaml", "out.jsonl", "--out", "scores.jsonl", cwd=tmp_path).returncode == 0
+    assert json.loads((tmp_path / "scores.jsonl").read_text())["total"] == 1.0
     again = grpo_env("tasks", "new", "mine.yaml", cwd=tmp_path)
     assert again.returncode == 2
     assert "already exists; give another name, or delete it first" in again.stderr
