@@ -31,12 +31,7 @@ HEAVY = {
     "pydantic",
     "fastapi",
     "uvicorn",
-    "re2",
     "jsonschema",
-    "pint",
-    "sacrebleu",
-    "rouge_score",
-    "rapidfuzz",
     "duckdb",
 }
 STDLIB_ONLY = [

@@ -1,12 +1,11 @@
-"""Compares the completions of one prompt: do they agree on an answer, and do they differ in their words?"""
+"""Compares the completions of one prompt: do they agree on an answer?"""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations, islice
+from itertools import combinations
 from typing import ClassVar
 
 from grpo_env.core import Case, Completion, Example, Format, GroupVerifier, Score
@@ -27,14 +26,10 @@ from .answers.math.parse import parse
 from .answers.math.parsed import Formula, Group, ParsedAnswer
 from .answers.math.verdict import Rules
 from .answers.quantities.number import OverLimitError
-from .blocks import Where, passage
-from .words import words
 
 MAX_ANSWERS = 20  # of one completion; more are no answer
 MAX_COMPARED = 32  # spellings of a group, those with most votes, that are compared by value
 MAX_DEADLINES = 2  # comparisons of a group that may reach their deadline; then only numbers are compared
-MAX_WORDS = 20_000
-MAX_N = 10  # words of an n-gram
 
 _AS_IT_STANDS = ExtractedAnswer((), "text")
 _ANYTHING = ParsedAnswer("x", Formula("x"))  # stands for the unknown gold answer in asking for an evaluated answer
@@ -182,63 +177,3 @@ def _is_unevaluated(answer: Gold) -> bool:
 
 def _spelling(answer: Gold) -> str:
     return squeezed(answer.parsed.text) if answer.is_mathematics else plain(answer.text)
-
-
-@verifier("diversity")
-@dataclass(frozen=True)
-class Diversity(GroupVerifier):
-    """How unlike the prompt's other completions a completion is in its words: 1 for nothing in common, 0 for copies.
-
-    The mean, over the others, of one minus the Jaccard similarity of the two sets of n-grams. Case and punctuation are
-    ignored; in scripts without spaces every character is a word; only the first 20,000 words count. A text without
-    words scores 0 (``no_answer``) and is not compared. The only completion of a prompt, or the only one that passes a
-    gate, scores 1. Nonsense is diverse: ``when: accuracy`` compares only the correct completions.
-
-    Source: shingles (Broder 1997); as a reward DARLING (Li et al. 2025, arXiv:2509.02534), which uses a trained
-    classifier of meaning instead of n-grams.
-    """
-
-    format: Format = field(default_factory=Format)
-    n: int = 3
-    """Words in an n-gram, 1 to 10; all words of a shorter text are one n-gram."""
-    where: Where = "all"
-    """The text to compare: the ``reasoning`` block, the ``answer`` block, or ``all`` of it without tags."""
-
-    cases: ClassVar[tuple[Case, ...]] = (
-        Case(("we add the eggs", "they sell all eggs"), (1.0, 1.0), "no trigram in common"),
-        Case(("we add the eggs", "we add the milk"), (2 / 3, 2 / 3), "one trigram in common of three"),
-        Case(("we add the eggs", "We add: the eggs!", "they sell all eggs"), (0.5, 0.5, 1.0),
-             "case and punctuation make no difference"),
-        Case(("so it is", "so it is", "so it is"), (0.0, 0.0, 0.0), "copies"),
-        Case(("so it is " * 50, "it is so " * 50), (0.0, 0.0), "n-grams count once, however often repeated"),
-        Case(("so it is", "", "!!!"), (1.0, 0.0, 0.0), "an empty text is neither diverse nor compared with"),
-    )  # fmt: skip
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.n <= MAX_N:
-            raise UsageError(f"diversity: n must be 1 to {MAX_N}, not {self.n}")
-
-    def group(self, example: Example, completions: Sequence[Completion]) -> Sequence[Score]:
-        grams = [self._grams(completion) for completion in completions]
-        distances: list[list[float]] = [[] for _ in grams]
-        for one, other in combinations([index for index, own in enumerate(grams) if own], 2):
-            distance = 1 - len(grams[one] & grams[other]) / len(grams[one] | grams[other])
-            distances[one].append(distance)
-            distances[other].append(distance)
-        return [
-            _diverse(own_distances) if own_grams else Score(0.0, "no_answer", explanation="there are no words")
-            for own_distances, own_grams in zip(distances, grams, strict=True)
-        ]
-
-    def _grams(self, completion: Completion) -> set[tuple[str, ...]]:
-        text = passage(self.where, self.format, completion) or ""
-        folded = [word.casefold() for word in islice(words(text), MAX_WORDS)]
-        size = min(self.n, len(folded))
-        return set(zip(*(folded[first:] for first in range(size)), strict=False))
-
-
-def _diverse(distances: list[float]) -> Score:
-    if not distances:
-        return Score(1.0, explanation="no other completion to compare with")
-    mean = math.fsum(distances) / len(distances)  # fsum: the order of the completions plays no part
-    return Score(mean, explanation=f"mean distance from {len(distances)} other{'s' * (len(distances) > 1)}")

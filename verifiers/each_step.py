@@ -47,8 +47,8 @@ class EachStep(Segmented, Unweighted):
     reads_turns: ClassVar[bool] = False
     keeps_status: ClassVar[bool] = True
     cases: ClassVar[tuple[Case, ...]] = (
-        Case("<think>\nAdd 3 and 4.\nIt is 7\n</think>\n7", 0.5, "one of two lines ends with a full stop",
-             options={"of": {"stop": {"use": "pattern", "pattern": r".*\.", "read": "text"}}}),
+        Case("<think>\nAdd 3 to 4.\nSeven\n</think>\n7", 0.625, "a line of four words and one of one word",
+             options={"of": {"short": {"use": "target_length", "unit": "word", "target": 4}}}),
         Case("We add:\n\\[\n3 + 4 = 7\n\\]\nSo 8 = 7 + 2", 0.5, "a display belongs to the line that announces it",
              options={"of": {"equation_steps": {}}}),
         Case("<step>3+4=7</step> hm <step>7+2=8</step>", 0.0, "1 for the right step, -1 for the wrong one",

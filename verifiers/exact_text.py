@@ -9,8 +9,13 @@ from typing import ClassVar, Literal
 from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
 from grpo_env.registry import verifier
 
-from .answer_text import MAX_TEXT, Read, check_sources, gold_texts, read_completion, shown, spellings
-from .answers.extract import SOURCES, Source, visible
+from .answer_text import check_sources, shown
+from .answers.extract import SOURCES, ExtractedAnswer, Source, final_answer, visible
+from .answers.kinds.json_value import text_list
+
+MAX_TEXT = 20_000  # characters of a text that is compared; sorting combining marks takes quadratic time
+
+_MARKS = (("**", "**"), ("`", "`"), ("$", "$"), (r"\text{", "}"), ('"', '"'), ("“", "”"))
 
 
 @verifier("exact_text")
@@ -27,8 +32,6 @@ class ExactText(Verifier):
     """
 
     format: Format = field(default_factory=Format)
-    read: Read = "answer"
-    """What is compared: the final ``answer``, or the ``text`` in the answer block, else all after the reasoning."""
     sources: tuple[Source, ...] = SOURCES
     """Where a final answer is looked for; the first one present decides. ``[boxed]`` reads boxes and nothing else."""
     ignore_case: bool = False
@@ -60,7 +63,7 @@ class ExactText(Verifier):
         golds, problem = self._golds(example.answer)
         if problem:
             return Score(None, "bad_gold", gold=example.answer, explanation=problem)
-        final = read_completion(self.read, self.format, completion, self.sources)
+        final = final_answer(self.format, completion, self.sources)
         score = Score(0.0, answer=shown(final.answers), gold=shown(golds))
         if not final.answers:
             return replace(score, status="no_answer", explanation=final.reason)
@@ -70,7 +73,7 @@ class ExactText(Verifier):
             return replace(score, status="over_limit", explanation=f"an answer of more than {MAX_TEXT:,} characters")
         accepted = {self._comparable(gold) for gold in golds}
         same = [
-            any(self._comparable(text) in accepted for text in spellings(final, answer)) for answer in final.answers
+            any(self._comparable(text) in accepted for text in _spellings(final, answer)) for answer in final.answers
         ]
         why = "the same text" if all(same) else "several different answers" if any(same) else "a different text"
         return replace(score, value=float(all(same)), explanation=final.told(why, all(same)))
@@ -80,7 +83,7 @@ class ExactText(Verifier):
 
     def _golds(self, text: str | None) -> tuple[list[str], str]:
         """The gold answers, or the reason why there are none."""
-        golds, problem = gold_texts(text, self.golds)
+        golds, problem = _gold_texts(text, self.golds)
         empty = next((gold for gold in golds if not self._comparable(gold)), None)
         if empty is not None:
             return [], f"nothing remains of the gold answer {empty[:60]!r}"
@@ -94,3 +97,33 @@ class ExactText(Verifier):
         if self.ignore_punctuation:
             text = "".join(character for character in text if not unicodedata.category(character).startswith("P"))
         return " ".join(text.split())
+
+
+def _spellings(answer: ExtractedAnswer, text: str) -> list[str]:
+    r"""An answer as it stands and without ``**…**``, backticks, dollars, quotes or a period.
+
+    Also with the period behind it, which may be that of an abbreviation.
+    """
+    texts = [text]
+    for opening, closing in _MARKS * 2:
+        if answer.source != "answer_tag" and text.endswith("."):
+            text = text[:-1]
+        inner = text[len(opening) : -len(closing)]
+        if text.startswith(opening) and text.endswith(closing) and inner and opening not in inner:
+            text = inner.strip()
+        texts.append(text)
+    if len(answer.answers) == 1 and answer.end and answer.text.startswith(".", answer.end):
+        texts.append(f"{texts[0]}.")  # "The answer is U.S."
+    return list(dict.fromkeys(texts))
+
+
+def _gold_texts(text: str | None, golds: Literal["one", "any"]) -> tuple[list[str], str]:
+    """The texts that a gold answer allows: itself, or ``any`` of its JSON list; or none, and what is wrong with it."""
+    if text is None or not text.strip():
+        return [], "the gold answer is missing"
+    texts = [text] if golds == "one" else text_list(text)
+    if not texts:
+        return [], f"golds: any needs a JSON list of texts or numbers as the gold answer, not {text[:60]!r}"
+    if any(len(gold) > MAX_TEXT for gold in texts):
+        return [], f"a gold answer of more than {MAX_TEXT:,} characters"
+    return texts, ""

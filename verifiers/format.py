@@ -6,12 +6,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
-from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
 from .answers.extract.boxed import boxed as box_in
 from .blocks import Tag, find_tags, first_block, is_blank, tag_names, whole_turn
-from .linear_regex import is_full_match, linear_regex
 
 
 @verifier("strict_format")
@@ -30,8 +28,6 @@ class StrictFormat(Verifier):
     format: Format = field(default_factory=Format)
     newlines: Literal["required", "allowed"] = "allowed"
     """Whether every tag must be on its own line."""
-    pattern: str | None = None
-    r"""What must stand in the answer block, apart from white space around it: ``\\boxed\{[A-D]\}``, in RE2's syntax."""
     boxed: bool = False
     r"""Whether the answer must have a ``\boxed{}`` that is closed and not empty: in its block, or behind the reasoning
     in a format without an answer tag."""
@@ -46,18 +42,8 @@ class StrictFormat(Verifier):
             "tags inside lines",
             options={"newlines": "required"},
         ),
-        Case(
-            r"<think>18 is C</think><answer>\boxed{C}</answer>",
-            1.0,
-            "the pattern matches the answer",
-            options={"pattern": r"\\boxed\{[A-D]\}"},
-        ),
-        Case(
-            "<think>18 is C</think><answer>C</answer>",
-            0.0,
-            "the pattern asks for a box",
-            options={"pattern": r"\\boxed\{[A-D]\}"},
-        ),
+        Case(r"<think>18 is C</think><answer>\boxed{C}</answer>", 1.0, "the box", options={"boxed": True}),
+        Case("<think>18 is C</think><answer>C</answer>", 0.0, "no box", options={"boxed": True}),
         Case("<think>\n9*2=18\n</think>\n<answer>\n18\n</answer>\nGood luck!", 0.0, "text after the answer"),
         Case("<think>9*2=18</think><answer>18</answer><answer>19</answer>", 0.0, "a second answer"),
         Case("<think>it is <answer>18</answer></think><answer>19</answer>", 0.0, "an answer inside the reasoning"),
@@ -71,9 +57,6 @@ class StrictFormat(Verifier):
         Case("<think>9*2=18</think>", 0.0, "no answer", options={"format": {"answer": None}}),
         Case("<think>9*2=18</think> 18", 0.0, "no box", options={"format": {"answer": None}, "boxed": True}),
     )
-
-    def __post_init__(self) -> None:
-        _check_pattern("strict_format", self.pattern, self.format)
 
     def __call__(self, example: Example, completion: Completion) -> Score:
         if not tag_names(self.format):
@@ -108,8 +91,8 @@ class StrictFormat(Verifier):
             if inside and is_blank(between):
                 return f"the {names[number // 2]} block is empty"
             is_answer = is_answer or (inside and names[number // 2] == self.format.answer)
-            if is_answer and (fault := _fault_of_answer(self.pattern, self.boxed, between)):
-                return fault
+            if is_answer and self.boxed and _lacks_box(between):
+                return _NO_BOX
             if not inside and not is_answer and not is_blank(between):
                 return f"text {_place(number, len(starts))}"
             if self.newlines == "required" and not _own_lines(between, number, len(starts)):
@@ -123,16 +106,14 @@ class SoftFormat(Verifier):
     """Partial credit for the format: 0.8 divided among the blocks, 0.2 for their order. Other text is allowed.
 
     A block gets its part if it is opened, closed and has visible content; half of that if one of its tags is repeated.
-    With a ``pattern`` or ``boxed``, an answer block without it gets nothing; in a format without an answer tag the box
-    behind the reasoning counts as a block. The order is correct if every block is present and begins after the
-    previous one ended. So 1.0 means each block exactly once, in order, not nested.
+    With ``boxed``, an answer block without a box gets nothing; in a format without an answer tag the box behind the
+    reasoning counts as a block. The order is correct if every block is present and begins after the previous one ended.
+    So 1.0 means each block exactly once, in order, not nested.
 
     Source: the soft format rewards of the R1 tutorials (0.5 or 0), where any capital A to D in the answer is enough.
     """
 
     format: Format = field(default_factory=Format)
-    pattern: str | None = None
-    r"""What must stand in the answer block, apart from white space around it: ``\\boxed\{[A-D]\}``, in RE2's syntax."""
     boxed: bool = False
     r"""Whether the answer must have a ``\boxed{}`` that is closed and not empty: in its block, or behind the reasoning
     in a format without an answer tag."""
@@ -146,17 +127,14 @@ class SoftFormat(Verifier):
         Case(
             "<think>18 is C</think><answer>Beats me</answer>",
             0.4,
-            "only the reasoning counts: the answer has no letter",
-            options={"pattern": "[A-D]"},
+            "only the reasoning counts: the answer has no box",
+            options={"boxed": True},
         ),
         Case(r"<think>9*2=18</think> \boxed{18}", 1.0, "the box", options={"format": {"answer": None}, "boxed": True}),
         Case("<think>9*2=18</think> 18", 0.4, "no box", options={"format": {"answer": None}, "boxed": True}),
         Case("<think></think><answer> </answer>", 0.0, "empty blocks"),
         Case("<think>9*2=18", 0.0, "a block that is not closed"),
     )
-
-    def __post_init__(self) -> None:
-        _check_pattern("soft_format", self.pattern, self.format)
 
     def __call__(self, example: Example, completion: Completion) -> Score:
         names = tag_names(self.format)
@@ -169,7 +147,7 @@ class SoftFormat(Verifier):
             content = "" if block is None or block.closed_at is None else text[block.start : block.end]
             fault = f"no complete {name} block" if is_blank(content) else ""
             if name == self.format.answer:
-                fault = fault or _fault_of_answer(self.pattern, self.boxed, content)
+                fault = fault or (_NO_BOX if self.boxed and _lacks_box(content) else "")
             if block is None or fault:
                 faults.append(fault)
                 continue
@@ -178,33 +156,22 @@ class SoftFormat(Verifier):
             faults += [f"{name} tags repeated"] * repeated + [f"{name} block {_OUT_OF_ORDER}"] * (block.start < end)
             end = block.closed_at or end
         if box_counts := self.boxed and self.format.answer is None:  # as a block
-            fault = _fault_of_answer(None, True, _behind(text, names[0]))
-            credits += [] if fault else [1.0]
-            faults += [fault] if fault else []
+            lacks = _lacks_box(_behind(text, names[0]))
+            credits += [] if lacks else [1.0]
+            faults += [_NO_BOX] if lacks else []
         count = len(names) + box_counts
         in_order = len(credits) == count and not any(fault.endswith(_OUT_OF_ORDER) for fault in faults)
         value = 0.8 * sum(credits) / count + (0.2 if in_order else 0.0)
         return Score(round(value, 10), explanation="; ".join(faults) or "all blocks in order")
 
 
+_NO_BOX = "the answer has no box"
 _OUT_OF_ORDER = "out of order"
 
 
-def _check_pattern(verifier: str, pattern: str | None, format: Format) -> None:
-    """Raise ``UsageError`` for a pattern that cannot be read, or that has no answer block to match."""
-    if pattern is None:
-        return
-    linear_regex(pattern)
-    if format.answer is None:
-        raise UsageError(f"{verifier}: pattern: the format has no answer block")
-
-
-def _fault_of_answer(pattern: str | None, has_box: bool, answer: str) -> str:
-    """What is wrong with the answer, if anything."""
-    if pattern is not None and not is_full_match(pattern, answer.strip()):
-        return "the answer does not match the pattern"
-    found = box_in(answer) if has_box else None
-    return "the answer has no box" if has_box and not (found and found.answers) else ""
+def _lacks_box(answer: str) -> bool:
+    found = box_in(answer)
+    return not (found and found.answers)
 
 
 def _behind(text: str, name: str) -> str:

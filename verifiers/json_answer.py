@@ -1,24 +1,20 @@
-"""Is the answer the correct JSON: equal by value, valid under a schema, or how many of its fields are correct?"""
+"""Is the answer the correct JSON: equal by value, or how many of its fields are correct?"""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from grpo_env.core import Case, Completion, Example, Format, Score, Status, Verifier
-from grpo_env.errors import UsageError
 from grpo_env.lazy_regex import lazy_compile
 from grpo_env.registry import verifier
 
 from .answer_text import read_text, shown
 from .answers.extract import visible
 from .answers.kinds.json_value import MAX_LENGTH, Json, JsonError, JsonLimitError, equal_json, parse_json
-from .json_schema import MAX_SIZE, TooManyChecksError, schema_error, schema_problem
 
-Mode = Literal["equal", "schema", "fields"]
+Mode = Literal["equal", "fields"]
 
 MAX_BLOCKS = 20  # code blocks of a completion
 
@@ -28,28 +24,23 @@ _FIRST_LINE = lazy_compile(r"^[\[{]", re.MULTILINE)
 @verifier("json_answer")
 @dataclass(frozen=True)
 class JsonAnswer(Verifier):
-    """JSON compared by value: 1 if it equals the gold answer, is valid under a schema, or the fraction of its fields.
+    """JSON compared by value: 1 if it equals the gold answer, or the fraction of its fields.
 
     The JSON is in the answer block, else in the text after the reasoning: a code block, the whole text, or what starts
     on a line with ``{`` or ``[`` and goes on to the end. Blocks with different values are wrong. The order of keys and
     the form of a number (``1``, ``1.0``) make no difference; the order of an array does, and ``true``, ``"1"`` and 1
     are three values. Text that is not strict JSON (single quotes, comments, ``NaN``, the same key twice) is
-    ``no_answer``. More than 100,000 characters (20,000 under a schema), 100 levels or a validation of more than a
-    second are ``over_limit``.
+    ``no_answer``. More than 100,000 characters or 100 levels are ``over_limit``.
 
     ``fields`` divides the correct leaves (an array is one) by all that the gold answer or the answer has, so
-    additional ones cost as well. ``schema`` uses ``jsonschema`` (2020-12 unless ``$schema`` says otherwise):
-    references stay inside the schema, ``pattern`` is matched by RE2, ``patternProperties`` is refused, ``format`` is
-    not checked.
+    additional ones cost as well.
 
     Source: the field accuracy of function-calling and extraction benchmarks.
     """
 
     format: Format = field(default_factory=Format)
     mode: Mode = "equal"
-    """``equal`` to the gold answer, valid under a ``schema``, or the fraction of correct ``fields``."""
-    schema: Mapping[str, Any] | None = None
-    """The JSON Schema for the mode ``schema``; by default each gold answer is one."""
+    """``equal`` to the gold answer, or the fraction of correct ``fields``."""
 
     cases: ClassVar[tuple[Case, ...]] = (
         Case('<answer>{"b": 2.0, "a": [1]}</answer>', 1.0, "equal by value", answer='{"a": [1], "b": 2}'),
@@ -57,30 +48,18 @@ class JsonAnswer(Verifier):
         Case('{"name": "Ann", "age": 30}', 0.5, "one of two fields", '{"name": "Ann", "age": 31}',
              options={"mode": "fields"}),
         Case('{"name": "Ann", "sex": "f"}', 0.5, "an additional field", '{"name": "Ann"}', options={"mode": "fields"}),
-        Case('{"age": 31}', 1.0, "valid", options={"mode": "schema", "schema": {"required": ["age"]}}),
-        Case("{}", 0.0, "not valid", options={"mode": "schema", "schema": {"required": ["age"]}}),
         Case('{"a": true}', 0.0, "true is not 1", answer='{"a": 1}'),
         Case("[2, 1]", 0.0, "another order", answer="[1, 2]"),
         Case("{'a': 1}", 0.0, "not JSON", answer='{"a": 1}'),
         Case('{"a": 1}', None, "the gold answer is not JSON", answer="{a: 1}"),
     )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        if self.schema is None:
-            return
-        if self.mode != "schema":
-            raise UsageError("json_answer: schema: only the mode schema uses one")
-        if problem := schema_problem(self.schema):
-            raise UsageError(f"json_answer: schema: {problem}")
-
     def __call__(self, example: Example, completion: Completion) -> Score:
         gold, problem = self._gold(example.answer)
         if problem:
             return Score(None, "bad_gold", gold=example.answer, explanation=problem)
         final = read_text(self.format, completion)
-        score = Score(
-            0.0, answer=shown(final.answers), gold=None if example.answer is None else shown([example.answer])
-        )
+        score = Score(0.0, answer=shown(final.answers), gold=shown([example.answer or ""]))
         if not final.answers:
             return replace(score, status="no_answer", explanation=final.reason)
         if final.denied:
@@ -96,9 +75,6 @@ class JsonAnswer(Verifier):
         score = replace(score, answer=shown(blocks))
         if not all(equal_json(values[0], value) for value in values[1:]):
             return replace(score, explanation="several different values")
-        if self.mode == "schema":
-            schema = self.schema if self.schema is not None else json.loads(example.answer or "")
-            return _validated(score, schema, values[0], len(blocks[0]))
         if self.mode == "fields":
             return _fraction(score, gold, values[0])
         equal = equal_json(gold, values[0])
@@ -109,16 +85,12 @@ class JsonAnswer(Verifier):
 
     def _gold(self, text: str | None) -> tuple[Json, str]:
         """The value of the gold answer, and what is wrong with it."""
-        if self.schema is not None:
-            return None, ""
         if text is None or not text.strip():
             return None, "the gold answer is missing"
         try:
             gold = parse_json(visible(text))
         except JsonError as error:
             return None, f"the gold answer: {error}"
-        if self.mode == "schema" and (problem := schema_problem(json.loads(text))):
-            return None, f"the gold answer as a schema: {problem}"
         if self.mode == "fields" and not (isinstance(gold, dict) and gold):
             return None, f"the mode fields needs an object with fields as the gold answer, not {text[:60]!r}"
         return gold, ""
@@ -140,16 +112,6 @@ def _json_block(piece: str) -> str | None:
     if not newline:
         return piece.strip()
     return content.strip() if language.strip().lower() in ("", "json") else None
-
-
-def _validated(score: Score, schema: object, value: Json, size: int) -> Score:
-    try:
-        if size > MAX_SIZE:
-            raise TooManyChecksError
-        error = schema_error(schema, value)
-    except TooManyChecksError:
-        return replace(score, status="over_limit", explanation="too large to be validated")
-    return replace(score, value=float(error is None), explanation=error or "valid")
 
 
 def _fraction(score: Score, gold: Json, value: Json) -> Score:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from grpo_env.core import BatchVerifier, Completion, Example, Format, Score, Verifier
+from grpo_env.core import BatchVerifier, Completion, Example, Format, Score
 from grpo_env.endpoint import Endpoint, Failure, Reply, ask, check_address, usable_key
 from grpo_env.errors import UsageError, nearest
 from grpo_env.registry import SAFE, is_safe_mode, verifier
@@ -36,17 +35,36 @@ PARAMETERS = {"temperature": 0, "max_tokens": 1024}
 MAX_SHOWN = 300  # characters of an answer and of the judge's reasoning that a score keeps
 
 
-class Verdict(NamedTuple):
+class _Verdict(NamedTuple):
     """The fields of a score that the judge determines."""
 
-    value: Any  # ``None`` without a verdict
+    value: float | None  # ``None`` without a verdict
     status: Literal["scored", "error"]
     explanation: str
 
 
+@verifier("llm_judge")
 @dataclass(frozen=True)
-class Judge(Verifier):
-    """The base of verifiers that ask a language model: the options of its endpoint, and the way to its verdicts."""
+class LLMJudge(BatchVerifier):
+    """1 if a language model finds the answer equal to the gold answer, else 0; or its grade by a ``rubric``, 0 to 1.
+
+    *Equality*: the judge sees the question (the last user message), the gold answer and the completion's final answer,
+    extracted as by ``accuracy``; with ``text: completion`` also the reasoning. A missing or denied answer scores 0
+    without a request. *Rubric*: it sees the question, the gold answer (if there is one) and the whole completion, and
+    grades within ``scale``; the value is (grade - low) / (high - low). Without a prompt the completion is unscored
+    (``not_applicable``), unless a ``template`` leaves out the question.
+
+    A text longer than ``max_chars`` scores 0 (``over_limit``). If a reply has no verdict the judge is asked once more;
+    if that fails too, the completion is unscored (``error``).
+
+    The texts are sent as escaped JSON data, and the verdict must be in the last line of the reply, after a code that
+    the texts cannot contain. This prevents forged verdicts, but not that a text persuades the judge: monitor how well
+    it agrees with ``accuracy``. With a ``template`` of your own the last line is ``Yes``, ``**Verdict:** no`` or a
+    grade, without a code: a judge that repeats a text may give the text's verdict.
+
+    Source: OpenAI's simple-evals and X-R1. Zhao et al. 2025 (arXiv:2507.08794): a colon in place of an answer
+    convinces many judges; here punctuation alone is a missing answer.
+    """
 
     base_url: str
     """The endpoint's base URL, e.g. ``http://localhost:8000/v1``; ``/chat/completions`` is appended."""
@@ -66,7 +84,18 @@ class Judge(Verifier):
     """Concurrent requests of each scoring process."""
     cache: str | None = None
     """A file that caches replies; processes and runs may share it."""
+    rubric: str | None = None
+    """The grading criteria; without a rubric the judge compares the final answer with the gold answer."""
+    scale: tuple[float, float] = (0.0, 10.0)
+    """The worst and the best grade of the rubric."""
+    text: Literal["answer", "reasoning", "completion"] | None = None
+    """What the judge sees of a completion: by default the ``answer``, with a rubric the whole ``completion``."""
+    template: str | None = None
+    """The whole message to the judge in your own words. ``{question}``, ``{reference}``, ``{rubric}`` and one of
+    ``{answer}``, ``{reasoning}`` and ``{completion}``, which says what the judge sees, stand for the texts."""
     format: Format = field(default_factory=Format)
+
+    in_process: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_address(self.base_url, "name the key's environment variable in api_key_env")
@@ -80,27 +109,102 @@ class Judge(Verifier):
         for name in ("timeout", "max_chars"):
             if (value := getattr(self, name)) is not None and not 0 < value < math.inf:
                 raise UsageError(f"{name}: expected a number above 0, got {value}")
+        if self.rubric is not None and not self.rubric.strip():
+            raise UsageError("rubric: the text is empty; omit it to compare with the gold answer")
+        low, high = self.scale
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise UsageError(f"scale: expected [worst, best] with worst < best, got {[low, high]}")
+        self._check_template()
+
+    def _check_template(self) -> None:
+        named = set(places(self.template or ""))
+        if self.template is None:
+            return
+        if unknown := sorted(named - set(PLACES)):
+            raise UsageError(f"template: {{{unknown[0]}}}: {nearest(unknown[0], PLACES)}; texts stand in single braces")
+        if len(named & {"answer", "reasoning", "completion"}) != 1 or self.text is not None:
+            raise UsageError("template: names one of {answer}, {reasoning} and {completion}, instead of 'text'")
+        if ("rubric" in named) != (self.rubric is not None):
+            raise UsageError("template: {rubric} stands for the text of 'rubric': give both or none")
 
     @property
     def needs_prompt(self) -> bool:
-        return True
+        return self.template is None or "question" in places(self.template)
 
-    @abstractmethod
-    def read(self, question: Question, reply: Reply) -> Any:
-        """The verdict in a whole reply, or ``None``."""
+    def problem(self, example: Example) -> str | None:
+        needed = self.rubric is None if self.template is None else "reference" in places(self.template)
+        if needed and not (example.answer or "").strip():
+            return "llm_judge needs a gold answer or a rubric"
+        return None
 
-    def asked(self, example: Example) -> tuple[dict[str, str], Score | None]:
-        """The question and the gold answer, where known; and the score if the question should be known, and is not."""
+    def batch(self, pairs: Sequence[tuple[Example, Completion]]) -> list[Score]:
+        drafts = [self._draft(example, completion) for example, completion in pairs]
+        verdicts = self._verdicts([draft.question for draft in drafts if draft.question])
+        return [
+            draft.score if draft.question is None else replace(draft.score, **verdicts[draft.question.hash]._asdict())
+            for draft in drafts
+        ]
+
+    def _draft(self, example: Example, completion: Completion) -> _Draft:
+        if problem := self.problem(example):
+            return _Draft(Score(None, "not_applicable", explanation=problem))
         question = _last_user_message(example)
         if self.needs_prompt and question is None:
             why = "the example has no prompt to send to the judge"
-            return {}, Score(None, "not_applicable", gold=example.answer, explanation=why)
+            return _Draft(Score(None, "not_applicable", gold=example.answer, explanation=why))
         optional = {"question": question, "reference": example.answer}
-        return {key: value for key, value in optional.items() if value is not None}, None
+        texts = {key: value for key, value in optional.items() if value is not None}
+        is_answer = self._seen == "answer"
+        text = self._final_answer(example, completion) if is_answer else self._completion(example, completion)
+        if isinstance(text, Score):
+            return _Draft(text)
+        score = Score(0.0, answer=text[:MAX_SHOWN] if is_answer else None, gold=example.answer)
+        limit = self.max_chars or (LONGEST_ANSWER if is_answer else LONGEST_COMPLETION)
+        if len(text) > limit:
+            why = f"{len(text)} characters, of at most {limit}"
+            return _Draft(replace(score, status="over_limit", explanation=why))
+        if self.template is not None:
+            return _Draft(score, own_question(self.template, self.rubric, {**texts, self._seen: text}))
+        if self.rubric is None:
+            return _Draft(score, equality_question({**texts, "answer": text}))
+        return _Draft(score, rubric_question(self.rubric, *self.scale, {**texts, "completion": text}))
 
-    def verdicts(self, questions: Sequence[Question]) -> dict[str, Verdict]:
+    def _final_answer(self, example: Example, completion: Completion) -> str | Score:
+        """The final answer, or the score of a completion without one."""
+        final = final_answer(self.format, completion)
+        if final.denied:
+            return Score(0.0, gold=example.answer, explanation="the text denies the answer")
+        text = ", ".join(final.answers)
+        if _is_unreadable(text):
+            why = "the answer is nothing but punctuation" if final.answers else final.reason
+            return Score(0.0, "no_answer", gold=example.answer, explanation=why)
+        return text
+
+    def _completion(self, example: Example, completion: Completion) -> str | Score:
+        """The whole completion or its reasoning, or the score of one without."""
+        whole = self._seen == "completion"
+        text = whole_turn(self.format, completion)[0] if whole else passage("reasoning", self.format, completion) or ""
+        if _is_unreadable(text):
+            return Score(0.0, "no_answer", gold=example.answer, explanation=f"the {self._seen} is empty")
+        return text
+
+    @property
+    def _seen(self) -> Literal["answer", "reasoning", "completion"]:
+        if self.template is not None:
+            return next(name for name in ("answer", "reasoning", "completion") if name in places(self.template))
+        return self.text or ("answer" if self.rubric is None else "completion")
+
+    def _value(self, question: Question, reply: Reply) -> float | None:
+        """The value that a whole reply has, or ``None`` without a verdict."""
+        if self.rubric is None:
+            return read_verdict(reply.text, question.mark)
+        low, high = self.scale
+        grade = read_grade(reply.text, question.mark, low, high)
+        return None if grade is None else (grade - low) / (high - low)
+
+    def _verdicts(self, questions: Sequence[Question]) -> dict[str, _Verdict]:
         """The judge's verdicts, by the hash of the question."""
-        verdicts: dict[str, Verdict] = {}
+        verdicts: dict[str, _Verdict] = {}
         unique = list({question.hash: question for question in questions}.values())
         silent: list[tuple[Question, Reply]] = []  # without a verdict
         for question, reply in zip(unique, self._replies(unique), strict=True):
@@ -114,15 +218,15 @@ class Judge(Verifier):
                 ReplyCache(self.cache).put(request_key(self._body(first[0])), first[1])
         return verdicts
 
-    def _read(self, question: Question, reply: Reply | Failure) -> Verdict:
+    def _read(self, question: Question, reply: Reply | Failure) -> _Verdict:
         if isinstance(reply, Failure):
-            return Verdict(None, "error", reply.reason)
-        value = self.read(question, reply) if reply.whole else None
+            return _Verdict(None, "error", reply.reason)
+        value = self._value(question, reply) if reply.whole else None
         if value is None:
             truncated = "" if reply.whole else ", truncated at its token limit"
-            return Verdict(None, "error", f"the judge's reply has no verdict{truncated}: {reply.text[-MAX_SHOWN:]!r}")
+            return _Verdict(None, "error", f"the judge's reply has no verdict{truncated}: {reply.text[-MAX_SHOWN:]!r}")
         reasoning = reasons(reply.text, MAX_SHOWN)
-        return Verdict(value, "scored", f"{self.model}: {reasoning}" if reasoning else self.model)
+        return _Verdict(value, "scored", f"{self.model}: {reasoning}" if reasoning else self.model)
 
     def _replies(self, questions: Sequence[Question]) -> list[Reply | Failure]:
         """The judge's replies. Those with a verdict are kept in the cache; others may be better the next time."""
@@ -160,133 +264,6 @@ class Judge(Verifier):
         return Endpoint(self.base_url, key, self.timeout, self.retries, self.concurrency)
 
 
-@verifier("llm_judge")
-@dataclass(frozen=True)
-class LLMJudge(Judge, BatchVerifier):
-    """1 if a language model finds the answer equal to the gold answer, else 0; or its grade by a ``rubric``, 0 to 1.
-
-    *Equality*: the judge sees the question (the last user message), the gold answer and the completion's final answer,
-    extracted as by ``accuracy``; with ``text: completion`` also the reasoning. A missing or denied answer scores 0
-    without a request. *Rubric*: it sees the question, the gold answer (if there is one) and the whole completion, and
-    grades within ``scale``; the value is (grade - low) / (high - low). Without a prompt the completion is unscored
-    (``not_applicable``), unless a ``template`` leaves out the question.
-
-    A text longer than ``max_chars`` scores 0 (``over_limit``). If a reply has no verdict the judge is asked once more;
-    if that fails too, the completion is unscored (``error``).
-
-    The texts are sent as escaped JSON data, and the verdict must be in the last line of the reply, after a code that
-    the texts cannot contain. This prevents forged verdicts, but not that a text persuades the judge: monitor how well
-    it agrees with ``accuracy``. With a ``template`` of your own the last line is ``Yes``, ``**Verdict:** no`` or a
-    grade, without a code: a judge that repeats a text may give the text's verdict.
-
-    Source: OpenAI's simple-evals and X-R1. Zhao et al. 2025 (arXiv:2507.08794): a colon in place of an answer
-    convinces many judges; here punctuation alone is a missing answer.
-    """
-
-    rubric: str | None = None
-    """The grading criteria; without a rubric the judge compares the final answer with the gold answer."""
-    scale: tuple[float, float] = (0.0, 10.0)
-    """The worst and the best grade of the rubric."""
-    text: Literal["answer", "reasoning", "completion"] | None = None
-    """What the judge sees of a completion: by default the ``answer``, with a rubric the whole ``completion``."""
-    template: str | None = None
-    """The whole message to the judge in your own words. ``{question}``, ``{reference}``, ``{rubric}`` and one of
-    ``{answer}``, ``{reasoning}`` and ``{completion}``, which says what the judge sees, stand for the texts."""
-
-    in_process: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.rubric is not None and not self.rubric.strip():
-            raise UsageError("rubric: the text is empty; omit it to compare with the gold answer")
-        low, high = self.scale
-        if not (math.isfinite(low) and math.isfinite(high) and low < high):
-            raise UsageError(f"scale: expected [worst, best] with worst < best, got {[low, high]}")
-        self._check_template()
-
-    def _check_template(self) -> None:
-        named = set(places(self.template or ""))
-        if self.template is None:
-            return
-        if unknown := sorted(named - set(PLACES)):
-            raise UsageError(f"template: {{{unknown[0]}}}: {nearest(unknown[0], PLACES)}; texts stand in single braces")
-        if len(named & {"answer", "reasoning", "completion"}) != 1 or self.text is not None:
-            raise UsageError("template: names one of {answer}, {reasoning} and {completion}, instead of 'text'")
-        if ("rubric" in named) != (self.rubric is not None):
-            raise UsageError("template: {rubric} stands for the text of 'rubric': give both or none")
-
-    @property
-    def needs_prompt(self) -> bool:
-        return self.template is None or "question" in places(self.template)
-
-    def problem(self, example: Example) -> str | None:
-        needed = self.rubric is None if self.template is None else "reference" in places(self.template)
-        if needed and not (example.answer or "").strip():
-            return "llm_judge needs a gold answer or a rubric"
-        return None
-
-    def batch(self, pairs: Sequence[tuple[Example, Completion]]) -> list[Score]:
-        drafts = [self._draft(example, completion) for example, completion in pairs]
-        verdicts = self.verdicts([draft.question for draft in drafts if draft.question])
-        return [
-            draft.score if draft.question is None else replace(draft.score, **verdicts[draft.question.hash]._asdict())
-            for draft in drafts
-        ]
-
-    def _draft(self, example: Example, completion: Completion) -> _Draft:
-        if problem := self.problem(example):
-            return _Draft(Score(None, "not_applicable", explanation=problem))
-        texts, unasked = self.asked(example)
-        if unasked is not None:
-            return _Draft(unasked)
-        is_answer = self._seen == "answer"
-        text = self._final_answer(example, completion) if is_answer else self._completion(example, completion)
-        if isinstance(text, Score):
-            return _Draft(text)
-        score = Score(0.0, answer=text[:MAX_SHOWN] if is_answer else None, gold=example.answer)
-        limit = self.max_chars or (LONGEST_ANSWER if is_answer else LONGEST_COMPLETION)
-        if len(text) > limit:
-            why = f"{len(text)} characters, of at most {limit}"
-            return _Draft(replace(score, status="over_limit", explanation=why))
-        if self.template is not None:
-            return _Draft(score, own_question(self.template, self.rubric, {**texts, self._seen: text}))
-        if self.rubric is None:
-            return _Draft(score, equality_question({**texts, "answer": text}))
-        return _Draft(score, rubric_question(self.rubric, *self.scale, {**texts, "completion": text}))
-
-    def _final_answer(self, example: Example, completion: Completion) -> str | Score:
-        """The final answer, or the score of a completion without one."""
-        final = final_answer(self.format, completion)
-        if final.denied:
-            return Score(0.0, gold=example.answer, explanation="the text denies the answer")
-        text = ", ".join(final.answers)
-        if is_unreadable(text):
-            why = "the answer is nothing but punctuation" if final.answers else final.reason
-            return Score(0.0, "no_answer", gold=example.answer, explanation=why)
-        return text
-
-    def _completion(self, example: Example, completion: Completion) -> str | Score:
-        """The whole completion or its reasoning, or the score of one without."""
-        whole = self._seen == "completion"
-        text = whole_turn(self.format, completion)[0] if whole else passage("reasoning", self.format, completion) or ""
-        if is_unreadable(text):
-            return Score(0.0, "no_answer", gold=example.answer, explanation=f"the {self._seen} is empty")
-        return text
-
-    @property
-    def _seen(self) -> Literal["answer", "reasoning", "completion"]:
-        if self.template is not None:
-            return next(name for name in ("answer", "reasoning", "completion") if name in places(self.template))
-        return self.text or ("answer" if self.rubric is None else "completion")
-
-    def read(self, question: Question, reply: Reply) -> float | None:
-        if self.rubric is None:
-            return read_verdict(reply.text, question.mark)
-        low, high = self.scale
-        grade = read_grade(reply.text, question.mark, low, high)
-        return None if grade is None else (grade - low) / (high - low)
-
-
 class _Draft(NamedTuple):
     """A final score, or one that lacks the judge's answer to a question."""
 
@@ -301,5 +278,5 @@ def _last_user_message(example: Example) -> str | None:
     return next((message.content for message in reversed(example.prompt) if message.role == "user"), None)
 
 
-def is_unreadable(text: str) -> bool:
+def _is_unreadable(text: str) -> bool:
     return all(unicodedata.category(character)[0] in "PZC" for character in text)

@@ -1,4 +1,4 @@
-"""Is the answer the correct number, within a tolerance, in any unit of the same kind?"""
+"""Is the answer the correct number, within a tolerance?"""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
 from grpo_env.errors import UsageError
@@ -23,19 +23,13 @@ from .answers.math.parse import parse
 from .answers.math.parsed import Group, ParsedAnswer
 from .answers.math.percent_and_units import PERCENT
 from .answers.quantities.number import Number, OverLimitError, read_number
-from .answers.quantities.number_words import in_digits
 from .answers.quantities.units import factor_at_start, measure_at_start, same_unit
 from .answers.rules import inner_text, may_state, only_quantity
-from .optional_packages import optional_package
-from .unit_conversion import Quantity, converted, read_quantity
-
-Units = Literal["optional", "convert"]
 
 MAX_LENGTH = 1000  # characters of an answer
 SEVERAL = "several different answers"
 
-_DEGREES = {(("C", 1), ("°", 1)): "°C", (("F", 1), ("°", 1)): "°F"}
-_NO_NUMBER = ("not a number", "not a number with a known unit")
+_NO_NUMBER = "not a number"
 # How exact a number has to be is what the tolerances say: "about 5 kg" is 5 kg.
 _ABOUT = lazy_compile(
     r"(?:(?<!\\)\b(?:about|approximately|approx\.?|around|roughly|circa|ca\.)\s+|\A[\s$]*(?:\\(?:approx|sim)(?![a-z])|[~≈=])\s*)"
@@ -44,7 +38,6 @@ _ABOUT = lazy_compile(
 )
 _DIGITS = lazy_compile(r"\d+(?:\.(\d+))?")
 _APPROXIMATELY = lazy_compile(r"\\(?:approx|simeq|sim)(?![a-z])")
-_UNIT_FRACTION = lazy_compile(r"\\frac\{([^{}\d][^{}]*)\}\{([^{}]+)\}")  # \frac{m}{s^2}
 
 
 @verifier("numeric")
@@ -58,9 +51,7 @@ class Numeric(Verifier):
     lists are no numbers. A gold answer that is no number is ``bad_gold``. The answer may be an equation (``m = 5 kg``,
     ``x = 2 + 3 = 5``, whose sides have to agree) or a sentence with one number ("about 5 kg").
 
-    A unit may be left out and must not contradict the gold answer's. With ``units: convert`` it may be any of the same
-    dimension, which pint converts exactly (0.12 m is 12 cm, 25 °C is 298.15 K). Units that pint does not know are
-    compared as words. It needs ``pip install -c constraints.txt '.[units]'``.
+    A unit may be left out and must not contradict the gold answer's; units are not converted.
 
     Source: the tolerances of SciBench and TheoremQA, there on the first number of the text.
     """
@@ -70,19 +61,14 @@ class Numeric(Verifier):
     """The largest difference as a fraction of the gold answer, 0 to 1: 0.01 is one percent."""
     abs_tol: float = 0.0
     """The largest difference, in the gold answer's unit."""
-    units: Units = "optional"
-    """Whether the unit of an answer, which may be left out, is converted (``convert``) or not (``optional``)."""
     sources: tuple[Source, ...] = SOURCES
     """Where a final answer is looked for; the first one present decides. ``[boxed]`` reads boxes and nothing else."""
 
     cases: ClassVar[tuple[Case, ...]] = (
         Case("<answer>9.8 m/s^2</answer>", 1.0, "within one percent", answer="9.81", options={"rel_tol": 0.01}),
-        Case("The answer is 0.12 m.", 1.0, "converted", answer="12 cm", options={"units": "convert"}),
-        Case("\\boxed{298.15\\text{ K}}", 1.0, "converted", answer="25 °C", options={"units": "convert"}),
         Case("So the mass is about 5 kg.", 1.0, "a sentence", answer="5 kg"),
         Case("<answer>m = 5 kg, n = 6 kg</answer>", 0.0, "two numbers", answer="5 kg"),
         Case("<answer>0.12 m</answer>", 0.0, "a different unit, which is not converted", answer="12 cm"),
-        Case("<answer>12 kg</answer>", 0.0, "another dimension", answer="12 cm", options={"units": "convert"}),
         Case("<answer>9.5</answer>", 0.0, "too far away", answer="9.81", options={"rel_tol": 0.01}),
         Case("<answer>9 to 10</answer>", 0.0, "a range", answer="9.81", options={"rel_tol": 0.1}),
         Case("<answer>12</answer>", None, "the gold answer is no number", answer="a few"),
@@ -94,11 +80,9 @@ class Numeric(Verifier):
             raise UsageError(f"numeric: rel_tol: {self.rel_tol:g} is not between 0 and 1")
         if not 0 <= self.abs_tol < float("inf"):
             raise UsageError(f"numeric: abs_tol: {self.abs_tol:g} is not 0 or more")
-        if self.units != "optional":
-            optional_package("pint", "units", "numeric with units: convert")
 
     def __call__(self, example: Example, completion: Completion) -> Score:
-        gold, problem = _read_gold(example.answer, self.units)
+        gold, problem = _read_gold(example.answer)
         if gold is None:
             return Score(None, "bad_gold", gold=example.answer, explanation=problem)
         final = final_answer(self.format, completion, self.sources, kind="number")
@@ -116,7 +100,7 @@ class Numeric(Verifier):
         return replace(score, value=1.0, explanation=f"{final.source}: close enough", rule=rules[-1])
 
     def problem(self, example: Example) -> str | None:
-        gold, problem = _read_gold(example.answer, self.units)
+        gold, problem = _read_gold(example.answer)
         return None if gold else problem
 
     def _fault(self, gold: str, answer: str, final: ExtractedAnswer) -> tuple[str | None, str]:
@@ -125,38 +109,25 @@ class Numeric(Verifier):
             raise OverLimitError(f"an answer of more than {MAX_LENGTH:,} characters")
         text = _with_unit_behind(normal(answer), final)
         fault = self._fault_of(gold, text)
-        if fault not in _NO_NUMBER:
+        if fault != _NO_NUMBER:
             return fault, "number"
         for rule, reading in _other_readings(gold, answer, final):
             of_reading = self._fault_of(gold, reading)
             if of_reading is None:
                 return None, rule
-            fault = fault if of_reading in _NO_NUMBER else of_reading
+            fault = fault if of_reading == _NO_NUMBER else of_reading
         return fault, ""
 
     def _fault_of(self, gold: str, text: str) -> str | None:
         """Why a text in normal spelling is wrong as it stands."""
-        if self.units != "optional":
-            expected = _quantity(gold)
-            if expected and expected.unit is not None:
-                return self._quantity_fault(expected.value, expected.unit, text)
         number, target = read_number(text), read_number(gold)
         assert target is not None
         if number is None:
-            return "not a number"
+            return _NO_NUMBER
         values = _values(number, target)
         if not values:
             return "a different unit"
         return None if any(self._is_close(value, target.value) for value in values) else "not close enough"
-
-    def _quantity_fault(self, expected: Fraction, unit: object, text: str) -> str | None:
-        quantity = _quantity(text)
-        if quantity is None:
-            return "not a number with a known unit"
-        value = quantity.value if quantity.unit is None else converted(quantity, unit)
-        if value is None:
-            return "a unit of another dimension"
-        return None if self._is_close(value, expected) else "not close enough"
 
     def _is_close(self, value: Fraction, gold: Fraction) -> bool:
         """Tolerances are the decimals that were written: 0.1 is one tenth."""
@@ -223,18 +194,6 @@ def _agree(equation: ParsedAnswer) -> bool:
     return all(value is None or value == last.value or abs(value - last.value) < one_more for value in values)
 
 
-def _quantity(text: str) -> Quantity | None:
-    """The quantity that a text is, also with words for numbers or degrees."""
-    if "\\frac" in text:
-        text = _UNIT_FRACTION.sub(r"\1/(\2)", text)
-    if text[:1].isalpha():
-        text = in_digits(text) or text
-    number = read_number(text)
-    if number and number.unit in _DEGREES:
-        text = f"{number.value} {_DEGREES[number.unit]}"
-    return read_quantity(text)
-
-
 def _values(number: Number, gold: Number) -> list[Fraction]:
     """The values that a number may have in the unit of the gold answer; none if its unit contradicts it."""
     if number.unit != gold.unit and (PERCENT,) in (number.unit, gold.unit) and not (number.unit and gold.unit):
@@ -243,7 +202,7 @@ def _values(number: Number, gold: Number) -> list[Fraction]:
 
 
 @lru_cache(maxsize=4096)
-def _read_gold(text: str | None, units: Units) -> tuple[str | None, str]:
+def _read_gold(text: str | None) -> tuple[str | None, str]:
     """The gold answer in normal spelling, or ``None`` and what is wrong with it."""
     if text is None or not text.strip():
         return None, "the gold answer is missing"
@@ -251,10 +210,9 @@ def _read_gold(text: str | None, units: Units) -> tuple[str | None, str]:
         text = text.rpartition("####")[2]
     gold = normal(text) if len(text) <= MAX_LENGTH else ""
     try:
-        quantity = _quantity(gold) if units != "optional" else None
         number = read_number(gold)
     except OverLimitError as error:
         return None, f"the gold answer {text[:60]!r}: {error}"
-    if number is None and not (quantity and quantity.unit is not None):
+    if number is None:
         return None, f"the gold answer {text[:60]!r} is not a number"
     return gold, ""

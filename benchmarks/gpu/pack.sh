@@ -17,7 +17,7 @@ tags=() && for tag in manylinux_2_28 manylinux_2_27 manylinux_2_24 manylinux_2_1
 for_machine=(--no-deps --only-binary=:all: --python-version 3.12 --implementation cp "${tags[@]}")
 wheels=(gguf==0.19.0 setuptools==81.0.0)
 for name in trl datasets dill multiprocess pydantic pydantic_core annotated-types typing-inspection typing_extensions \
-  latex2sympy2_extended math-verify antlr4-python3-runtime httpx2 httpcore2 truststore anyio google-re2 \
+  latex2sympy2_extended math-verify antlr4-python3-runtime httpx2 httpcore2 truststore anyio \
   jsonschema jsonschema-specifications referencing rpds-py; do wheels+=("$(constrained $name)"); done
 if [ ! -e $here/site.tar.xz ]; then
     rm -rf $here; mkdir -p $here/site/data

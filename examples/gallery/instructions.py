@@ -10,8 +10,7 @@ import re
 from dataclasses import dataclass, field
 
 from grpo_env import Case, Completion, Example, Format, Score, Verifier, verifier
-from grpo_env.verifiers.answer_text import read_completion
-from grpo_env.verifiers.answers.extract import SOURCES
+from grpo_env.verifiers.answer_text import read_text
 
 MAX_LENGTH = 200_000  # characters
 
@@ -88,7 +87,7 @@ class Instructions(Verifier):
     def __call__(self, example: Example, completion: Completion) -> Score:
         if problem := self.problem(example):
             return Score(None, "not_applicable", explanation=problem)
-        final = read_completion("text", self.format, completion, SOURCES)
+        final = read_text(self.format, completion)
         if not final.answers or len(final.answers[-1]) > MAX_LENGTH:
             return Score(0.0, "over_limit" if final.answers else "no_answer", explanation=final.reason)
         text, names = final.answers[-1], example.info["instruction_id_list"]

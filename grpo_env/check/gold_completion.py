@@ -81,11 +81,10 @@ def gold_answer(task: Task, example: Example) -> str | None:
     """The gold answer as a model would write it, or ``None`` if the example has none.
 
     A worked solution is reduced to the answer that the metric reads from it. Of several accepted answers
-    (``golds: any``) it is the first; several that are all required are joined by commas. A pattern or a schema that
-    answers have to match is no answer.
+    (``golds: any``) it is the first; several that are all required are joined by commas.
     """
     gold = example.answer
-    if gold is None or not gold.strip() or _are_rules(task.metric_verifier):
+    if gold is None or not gold.strip():
         return None
     mode = _golds(task, example)
     if mode != "one":
@@ -95,14 +94,6 @@ def gold_answer(task: Task, example: Example) -> str | None:
         return gold.strip()
     (score,) = scored(task.verifier, [(example, Completion(""))])
     return score.part(task.metric).gold
-
-
-def _are_rules(verifier: Verifier) -> bool:
-    """Whether a verifier's gold answers are patterns or schemas."""
-    name = verifier_name(verifier)
-    if name == "pattern":
-        return option(verifier, "pattern") is None
-    return name == "json_answer" and option(verifier, "mode") == "schema"
 
 
 def verifier_name(verifier: Verifier) -> str | None:

@@ -43,7 +43,7 @@ def left_out(task: Task, examples: Sequence[Example], golds: Sequence[str]) -> I
     unit = find_unit(rows, taken)
     if unit and not all(shown(row.get(unit), prompt) for row, prompt in zip(rows, prompts, strict=True)):
         what = f"column {unit!r} is neither in the prompt nor in the gold answer, such as {_example(unit, examples)}"
-        fix = "ask for the unit in the prompt, or write it behind the number and compare with numeric, units: convert"
+        fix = "ask for the unit in the prompt, or write it behind the number in the gold answer"
         yield warning("templates", "dataset.answer", what, fix)
 
 

@@ -26,7 +26,6 @@ JUDGED = "first_of or appeal with a judge reads the rest"
 SUITED: dict[str, tuple[str, ...]] = {
     "accuracy": tuple(NAMES),
     "exact_text": ("text", "truth", "choice"),
-    "text_similarity": ("text",),
     "choice": ("choice",),
     "numeric": ("number",),
     "math_verify": MATHEMATICS,

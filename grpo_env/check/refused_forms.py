@@ -32,7 +32,7 @@ def gold_forms(task: Task, examples: Sequence[Example], golds: Sequence[str]) ->
 
 
 def _units(name: str, spec: VerifierSpec, examples: Sequence[Example], golds: Sequence[str]) -> Iterator[Finding]:
-    """Physical quantities, as in SciBench: 500 mm is right for 50 cm, and 9.8 for 9.81 m/s^2."""
+    """Physical quantities, as in SciBench: 9.8 is right for 9.81 m/s^2, and 500 mm for 50 cm is wrong."""
     from grpo_env.verifiers.answers.gold import kind_of_gold
 
     indices = [index for index, gold in enumerate(golds) if has_physical_unit(gold)]
@@ -42,9 +42,10 @@ def _units(name: str, spec: VerifierSpec, examples: Sequence[Example], golds: Se
         what = f"{_some(indices, golds, examples)} have units: {name} takes no other unit"
         yield warning("gold", f"verifiers.{name}", what, "ask for the unit in the prompt")
         return
-    line = yaml_line("numeric", {"weight": weight_of(spec), "rel_tol": 0.01, "units": "convert"})
+    line = yaml_line("numeric", {"weight": weight_of(spec), "rel_tol": 0.01})
     what = f"{_some(indices, golds, examples)} have units: {name} takes no other unit and no rounded value"
-    yield warning("gold", f"verifiers.{name}", what, f"set metric: numeric, and under verifiers write {line}")
+    fix = f"ask for the unit in the prompt, set metric: numeric, and under verifiers write {line}"
+    yield warning("gold", f"verifiers.{name}", what, fix)
 
 
 def _rounded(

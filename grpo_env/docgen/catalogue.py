@@ -35,7 +35,7 @@ FIRST_HOUR = (
     ("exact_text", "names, codes and versions as text", "exact_text: {ignore_case: true}"),
     ("choice", "multiple choice by letter", "choice: {letters: ABCD}"),
     ("numeric", "measured values within a tolerance", "numeric: {rel_tol: 0.01}"),
-    ("json_answer", "JSON: equal, by fields, or by a schema", "json_answer: {mode: fields}"),
+    ("json_answer", "JSON: equal, or by fields", "json_answer: {mode: fields}"),
     ("python_tests", "programs, by their unit tests", "python_tests: {tests: tests}"),
     ("strict_format", "the tags of the format, exactly", "strict_format: {weight: 0.1}"),
     ("equation_steps", "each step's arithmetic (process supervision)", "equation_steps: {weight: 0, process: 0.5}"),
@@ -45,18 +45,17 @@ FIRST_HOUR = (
 
 GROUPS = {
     "Answers": (
-        *("accuracy", "exact_text", "json_answer", "pattern", "numeric", "math_verify", "text_similarity"),
+        *("accuracy", "exact_text", "json_answer", "numeric", "math_verify"),
         *("choice", "integer_answer", "majority", "python_tests"),
     ),
     "Format and text": (
         *("strict_format", "soft_format", "tag_count", "reasoning_steps", "reasoning_length", "keywords"),
         *("language_consistency", "repetition", "overlong", "target_length", "cosine_length", "length_rank"),
-        "diversity",
     ),
     "Steps and turns": (
         *("equation_steps", "each_step", "labelled_steps", "tool_calls", "turns", "environment_reward"),
     ),
-    "Models": ("process_reward_model", "reward_model", "llm_judge", "llm_ranking"),
+    "Models": ("process_reward_model", "reward_model", "llm_judge"),
     "Compositions": ("weighted_sum", "any_of", "all_of", "first_of", "appeal", "clip"),
 }
 

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.resources import files
-from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -228,11 +227,11 @@ def _numbers(table: _Table, metric: _Metric, golds: Sequence[str]) -> _Metric:
     unit = find_unit(table.rows, (table.question, table.answer))
     with_unit = replace(metric, template=f"{metric.template} {{{{ {variable(unit)} }}}}") if unit else metric
     quantities = [gold for gold in with_unit.golds(table) if gold]
-    if find_spec("pint") and sum(map(has_physical_unit, quantities)) >= SOME * len(quantities):
-        numeric = replace(with_unit, name="numeric", options={"rel_tol": 0.01, "units": "convert"})
+    if sum(map(has_physical_unit, quantities)) >= SOME * len(quantities):
+        numeric = replace(with_unit, name="numeric", options={"rel_tol": 0.01})
         readable = [gold for gold in quantities if numeric.verifier.problem(_example(gold, {})) is None]
         if len(readable) >= MOST * len(quantities):
-            return replace(numeric, why="Within one percent, and in any unit of the same kind.")
+            return replace(numeric, why="Within one percent, in the unit of the gold answer.")
     if len(list(doubtful(golds, "comma"))) < len(list(doubtful(golds))):
         metric = metric.with_options(decimal="comma")
     if any(map(as_fraction, golds)):

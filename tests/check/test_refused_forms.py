@@ -50,11 +50,11 @@ def test_units_are_a_finding_whose_line_accepts_what_was_refused(tmp_path):
     (line,) = lines(checked(tmp_path, rows, kind="number"))
     assert line.startswith("warning: gold: verifiers.accuracy: 20 of 20 gold answers, such as '")
     written = yaml.safe_load(line.partition("under verifiers write ")[2])
-    assert written == {"numeric": {"weight": 1.0, "rel_tol": 0.01, "units": "convert"}}
+    assert written == {"numeric": {"weight": 1.0, "rel_tol": 0.01}}
     assert refused("accuracy", {"kind": "number"}, rows) == (39, 80)
     del written["numeric"]["weight"]
-    assert refused("numeric", written["numeric"], rows) == (0, 80)
-    assert lines(checked(tmp_path, rows, "numeric", rel_tol=0.01, units="convert")) == []
+    assert refused("numeric", written["numeric"], rows) == (20, 80)  # those in another unit
+    assert lines(checked(tmp_path, rows, "numeric", rel_tol=0.01)) == []
 
 
 def test_units_of_some_answers_among_words_are_a_finding_about_the_prompt(tmp_path):

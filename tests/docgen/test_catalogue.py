@@ -20,7 +20,6 @@ WITHOUT_CASES = {
     "reward_model",
     "process_reward_model",
     "llm_judge",
-    "llm_ranking",
     "weighted_sum",
     "any_of",
     "all_of",
@@ -83,8 +82,8 @@ def test_the_lines_for_the_first_hour_are_verifiers_of_a_task(name, line, tmp_pa
 
 
 def test_an_option_of_several_verifiers_stands_once_on_the_page_and_in_every_entry(page):
-    text = "- `concurrency` (default `8`): Concurrent requests of each scoring process."
-    assert page.count(text) == entry("llm_judge").count(text) == entry("llm_ranking").count(text) == 1
+    text = "- `batch_tokens` (default `16384`): Tokens per forward pass"
+    assert page.count(text) == entry("reward_model").count(text) == entry("process_reward_model").count(text) == 1
 
 
 def test_failed_cases_are_reported(monkeypatch):

@@ -134,7 +134,7 @@ def test_a_late_tool_is_ended_with_what_it_started_and_scores_0():
     ],
 )
 def test_an_environment_that_fails_leaves_its_row_unscored(info, texts, failure):
-    task = a_task("Rough", {"pattern": {"pattern": "7"}})
+    task = a_task("Rough", {"turns": {"most": 4}})
     completion, _ = play(task, texts, info or {"a": 1})
     assert failure in completion.environment.failure
     score = score_one(task.verifier, Example("0"), completion)
@@ -296,7 +296,7 @@ def test_other_bad_input(monkeypatch):
     for name, options in {"turns": {"most": 5}, "tool_calls": {}, "any_of": {"of": {"environment_reward": {}}}}.items():
         with pytest.raises(UsageError, match=rf"till.yaml: verifier '{name}': on: state: it reads turns, not states"):
             a_task(verifiers={name: {**options, "on": "state"}})
-    a_task(verifiers={"any_of": {"of": {"pattern": {"pattern": "x"}}, "on": "state"}})
+    a_task(verifiers={"any_of": {"of": {"exact_text": {}}, "on": "state"}})
     environment = EnvironmentClass.of_task(a_task())
     with pytest.raises(UsageError, match="does not mention tools"):
         check_template("{{ messages }}", environment, "gpt2")

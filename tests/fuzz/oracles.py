@@ -36,7 +36,7 @@ _SENTENCE = re.compile(r"\b(?:is|are|was|were)\b|\*")  # its last word may be th
 _BRACES = re.compile(r"\\(?:begin|end)\{[a-z]*\*?\}|\\.|[{}]", re.DOTALL)
 
 # Models, servers and sandboxes are slow and have tests of their own.
-TESTED_ELSEWHERE = {"reward_model", "process_reward_model", "llm_judge", "llm_ranking", "python_tests"}
+TESTED_ELSEWHERE = {"reward_model", "process_reward_model", "llm_judge", "python_tests"}
 INFO = {"labels": [1, 0], "steps": ["1+1=2"], "choices": ["1", "2", "3", "4"]}
 
 

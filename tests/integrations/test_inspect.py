@@ -123,7 +123,7 @@ def test_unscored_completions_are_left_out_of_the_metrics(tmp_path, task, cases)
 def test_groups_and_schedules_and_environments_and_unknown_parts_are_refused(tmp_path, task, cases):
     spec = task.resolved()
     for name, options in {
-        "diversity": {},
+        "majority": {},
         "tag_count": {"weight": {"linear": {"from": 1, "to": 0, "steps": 5}}},
     }.items():
         path = tmp_path / f"{name}.yaml"

@@ -91,9 +91,7 @@ def test_plain_gold_answers_and_a_prefill():
 
 
 def test_an_unscored_completion_is_an_error_or_gets_the_users_reward():
-    task = make_task(
-        {**PLAIN, "verifiers": {"accuracy": {}, "watched": {"use": "diversity", "weight": 0.0}}}, "t", None
-    )
+    task = make_task({**PLAIN, "verifiers": {"accuracy": {}, "watched": {"use": "majority", "weight": 0.0}}}, "t", None)
     with pytest.raises(UsageError, match="compares the completions of a group, but OpenRLHF"):
         adapter.RewardFunc(task)
     task = make_task(

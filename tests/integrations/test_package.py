@@ -377,7 +377,7 @@ def test_the_command_has_one_option(options, own, tmp_path):
     [
         ({"dataset.path": "../rows.jsonl"}, "../rows.jsonl is not in the folder of the task file; copy it there"),
         ({"verifiers.few.use": "../own.py:few_marks"}, "../own.py is not in the folder"),
-        ({"verifiers.group": {"use": "diversity"}}, "compares the completions of a group, but NeMo Gym"),
+        ({"verifiers.group": {"use": "majority"}}, "compares the completions of a group, but NeMo Gym"),
         ({"verifiers.few.weight": {"linear": {"from": 1, "to": 0, "steps": 9}}}, "weights follow a schedule, but NeMo"),
     ],
 )

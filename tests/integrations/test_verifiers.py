@@ -68,7 +68,7 @@ def test_an_unscored_completion_is_a_failed_rollout(tmp_path, task, serve):
 @pytest.mark.parametrize(
     ("verifiers", "message"),
     [
-        ({"diversity": {}}, "compares the completions of a group, but verifiers"),
+        ({"majority": {}}, "compares the completions of a group, but verifiers"),
         ({"tag_count": {"weight": {"linear": {"from": 1, "to": 0, "steps": 5}}}}, "verifiers"),
     ],
 )

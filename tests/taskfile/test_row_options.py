@@ -43,9 +43,8 @@ def test_lists_are_read_as_yaml_and_texts_as_they_are(tmp_path):
     task = task_of(tmp_path, keywords={"keywords": "{{ words | tojson }}", "where": "all"})
     assert value(task, "There were one or two, and then six of us.", words=["one", "two"]) == 0.2
     assert value(task, "There were one or two, and then six of us.", words=["six"]) == 0.1
-    task = task_of(tmp_path, pattern={"pattern": "{{ shape }}"})
-    assert value(task, "<answer>a: 7</answer>", shape="a: [0-9]") == 1  # as YAML, a mapping
-    assert value(task, "<answer>a: b</answer>", shape="a: [0-9]") == 0
+    task = task_of(tmp_path, choice={"letters": "{{ letters }}"})
+    assert value(task, "<answer>10</answer>", letters="12") is None  # as YAML, a number
 
 
 def test_more_rows_than_verifiers_are_kept(tmp_path):
@@ -80,13 +79,12 @@ def test_the_default_deadline_is_that_of_the_verifier(tmp_path, verifier, option
 
 
 def test_group_verifiers_compare_the_completions_of_a_row(tmp_path):
-    task = task_of(tmp_path, diversity={"n": "{{ words }}"})
+    task = task_of(tmp_path, majority={"rel_tol": "{{ tolerance }}"})
     assert task.scores_groups
-    texts = [Completion("a b c"), Completion("b a d")]
-    groups = [Group(Example("x", info={"words": words}), texts) for words in (1, 2)]
-    # Words: {a, b, c} and {b, a, d} share 2 of 4. Pairs: {ab, bc} and {ba, ad} share none.
+    texts = [Completion("10"), Completion("11")]
+    groups = [Group(Example("x", info={"tolerance": tolerance}), texts) for tolerance in (0.0, 0.2)]
     assert [[score.value for score in scores] for scores in score_groups(task.verifier, groups)] == [
-        [0.5] * 2,
+        [0.0] * 2,
         [1.0] * 2,
     ]
 
@@ -98,8 +96,8 @@ def test_group_verifiers_compare_the_completions_of_a_row(tmp_path):
         ({"use": "numeric", "tol": "{{ t }}"}, "unknown key"),
         ({"rel_tol": "{{ t }}", "tol": 1}, r"^rows.yaml: verifiers.numeric.tol: unknown key"),
         (
-            {"rel_tol": "{{ t }}", "units": "conv"},
-            r"^rows.yaml: verifiers.numeric.units: Input should be .*, got 'conv'",
+            {"rel_tol": "{{ t }}", "sources": ["box"]},
+            r"^rows.yaml: verifiers.numeric.sources.*: Input should be .*, got 'box'",
         ),
         ({"rel_tol": "{{ t }"}, "^rows.yaml: verifiers.numeric.rel_tol: template line 1: unexpected '}'"),
         ({"when": "{{ t = 1 }}"}, "^rows.yaml: verifiers.numeric.when: .* got '=': '{{ t = 1 }}'; compare with =="),

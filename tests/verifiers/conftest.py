@@ -20,7 +20,7 @@ def judge_by_equality(number: int, body: dict[str, Any]) -> str:
 def request_data(body: dict[str, Any]) -> tuple[dict[str, str], str]:
     """The texts in a request, and the mark that its verdict must contain."""
     block, _, last_line = body["messages"][1]["content"].rpartition("\n\n")
-    match = re.search(r"(?:VERDICT|GRADE|SCORES) (\w{6}):", last_line)
+    match = re.search(r"(?:VERDICT|GRADE) (\w{6}):", last_line)
     assert match is not None
     return json.loads(block), match[1]
 

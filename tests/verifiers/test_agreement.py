@@ -1,10 +1,9 @@
-"""Votes and diversity: the table ``cases/agreement.jsonl``, brute-force oracles, and groups made to take long."""
+"""Votes: the table ``cases/agreement.jsonl``, brute-force oracles, and groups made to take long."""
 
 from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
-from itertools import permutations
 from typing import Any
 
 import pytest
@@ -14,8 +13,7 @@ from hypothesis import strategies as st
 from grpo_env.core import Completion, Example, Group, Score, score_groups
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import make_verifier
-from grpo_env.verifiers.agreement import MAX_COMPARED, MAX_N, MAX_WORDS, Diversity, Majority
-from grpo_env.verifiers.words import words
+from grpo_env.verifiers.agreement import MAX_COMPARED, Majority
 
 from .tables import check_all, read
 
@@ -90,12 +88,6 @@ def test_the_order_does_not_decide_which_answers_are_compared() -> None:
     assert values(Majority(), texts[::-1]) == [1.0] * 3 + [0.0] * MAX_COMPARED
 
 
-def test_a_mean_distance_does_not_depend_on_the_order() -> None:
-    texts = ["a b c d e f g h i j", "a", "a b", "a b c"]  # 0.9 + 0.8 + 0.7 is not 0.7 + 0.8 + 0.9 in floating point
-    (value,) = {values(Diversity(n=1), [texts[0], *order])[0] for order in permutations(texts[1:])}
-    assert value == pytest.approx((0.9 + 0.8 + 0.7) / 3)
-
-
 def test_a_group_of_slow_formulas_is_scored() -> None:
     """What algebra cannot compare in time counts as different; a group may reach few deadlines."""
     texts = [rf"\boxed{{\sin(x)^{{{n}}}\cdot\cos(x^{n})^{{17}}+{n}}}" for n in range(20, 32)]
@@ -106,29 +98,8 @@ def test_a_group_of_slow_formulas_is_scored() -> None:
 def test_a_group_of_very_long_texts_is_scored() -> None:
     texts = ["1+1=" * 250_000, "9" * 1_000_000, r"\boxed{" * 140_000, "the answer is " * 70_000, "word " * 200_000]
     assert None not in values(Majority(), texts)
-    assert None not in values(Diversity(), texts)
 
 
-WORDS = st.lists(st.sampled_from(["a", "b", "c", "我", "B", "1.5"]), max_size=12).map(" ".join)
-
-
-@given(texts=st.lists(WORDS, min_size=1, max_size=6), n=st.integers(1, 4))
-def test_diversity_is_the_mean_distance_by_brute_force(texts: list[str], n: int) -> None:
-    lists = [[word.lower() for word in words(text)] for text in texts]
-    grams = [{tuple(w[i : i + min(n, len(w))]) for i in range(len(w) - min(n, len(w)) + 1)} - {()} for w in lists]
-    for index, value in enumerate(values(Diversity(n=n), texts)):
-        other_grams = [other for position, other in enumerate(grams) if position != index and other]
-        distances = [1 - len(grams[index] & other) / len(grams[index] | other) for other in other_grams if grams[index]]
-        expected = 0.0 if not grams[index] else sum(distances) / len(distances) if distances else 1.0
-        assert value == pytest.approx(expected)
-
-
-def test_diversity_reads_a_bounded_number_of_words() -> None:
-    same = "word " * MAX_WORDS
-    assert values(Diversity(), [f"{same} and then another end", same]) == [0.0, 0.0]
-
-
-@pytest.mark.parametrize("make", [lambda: Diversity(n=0), lambda: Diversity(n=MAX_N + 1), lambda: Majority(timeout=0)])
-def test_invalid_options_are_refused(make: Any) -> None:
+def test_an_invalid_timeout_is_refused() -> None:
     with pytest.raises(UsageError):
-        make()
+        Majority(timeout=0)

@@ -182,7 +182,7 @@ def test_its_steps_count_in_a_task(tmp_path: Path) -> None:
             "each": {
                 "use": "each_step",
                 "process": 0.5,
-                "of": {"short": {"use": "pattern", "pattern": "..?", "read": "text"}},
+                "of": {"short": {"use": "target_length", "unit": "character", "target": 2}},
             },
         },
         "metric": "accuracy",
@@ -190,10 +190,10 @@ def test_its_steps_count_in_a_task(tmp_path: Path) -> None:
     task = make_task(spec, "x.yaml", tmp_path)
     check_composition(task, "process")
     text = "ab\nabc\n4"
-    assert steps(task.score(text, answer="4"), text) == [("ab", 0.5), ("abc", 0.0), (text, 2.0), ("4", 0.5)]
+    assert steps(task.score(text, answer="4"), text) == [("ab", 0.5), ("abc", 0.25), (text, 2.0), ("4", 0.25)]
 
 
 def test_in_a_task_file() -> None:
-    options = {"segments": "sentence", "of": {"rule": {"use": "pattern", "pattern": ".*[0-9].*", "read": "text"}}}
+    options = {"segments": "sentence", "of": {"short": {"use": "target_length", "unit": "word", "target": 4}}}
     verifier = make_verifier("each_step", options, "x.yaml", Format())
     assert verifier(EXAMPLE, Completion("Add 3. Then stop.")).value == 0.5
