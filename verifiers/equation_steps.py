@@ -16,7 +16,6 @@ from grpo_env.plural import counted
 from grpo_env.registry import verifier
 from grpo_env.terminal import shortened
 
-from .segments import spans
 from .steps import MAX_STEPS, Segmented, reasoning
 from .written_equations import Equation, equations
 
@@ -25,6 +24,7 @@ MIN_CHARACTERS = 20
 SHOWN = 60  # of a value in a message
 
 _ANNOTATION = lazy_compile(r"<<([^<>\n]{1,400})>>")
+_LINE = lazy_compile(r"[^\s](?:[^\n]*[^\s])?")
 _NUMBER = lazy_compile(r"[-+]?\d{1,60}(?:\.\d{1,60})?")
 _BULLET = lazy_compile(r"[-*+•]\s+|\d{1,3}[.)]\s+|(?:Step|STEP|step)\s\d{1,3}\s?[:.)]\s*")
 
@@ -183,7 +183,8 @@ class LabelledSteps(Segmented, Verifier):
 
 def _candidates(text: str, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
     """Spans of annotations (``True``), and of lines without annotations that contain an ``=`` (``False``)."""
-    for first, last in spans(text, start, end, "separator", "\n"):  # not "line": the lines of a display are steps here
+    for line in _LINE.finditer(text, start, end):  # also those of a display, which is one step elsewhere
+        first, last = line.span()
         annotations = [(*match.span(), True) for match in _ANNOTATION.finditer(text, first, last)]
         if annotations:
             yield from annotations

@@ -1,4 +1,4 @@
-"""Splits a text into steps: by line, paragraph, sentence, marker, a given separator, or into blocks with a tag.
+"""Splits a text into steps: by line, paragraph, sentence, marker, or into blocks with a tag.
 
     line        at line breaks
     paragraph   at blank lines
@@ -6,7 +6,6 @@
                 ``3.14`` or ``5! = 120``, nor after abbreviations (``e.g.``, ``Dr.``) or the number of a list item
     marker      before a line that begins with ``Step 2:``, ``2.``, ``2)`` or ``第2步``; the text before the first
                 marker is also a step
-    separator   at each occurrence of a given string, such as a special token
     <step>      the content of each ``<step>`` block, up to the next one or the end if it is not closed; any tag
 
 A display (``\\[ ... \\]``, ``$$ ... $$`` or an environment such as ``align``, up to the end of the text if it is not
@@ -30,7 +29,7 @@ from grpo_env.lazy_regex import lazy_compile
 from .blocks import find_tags
 
 Segmenter: TypeAlias = str  # one of SEGMENTERS, or a tag
-SEGMENTERS = ("line", "paragraph", "sentence", "marker", "separator")
+SEGMENTERS = ("line", "paragraph", "sentence", "marker")
 
 _CUTS = {
     "line": lazy_compile(r"[\r\n]+"),
@@ -58,26 +57,22 @@ _OPENING = lazy_compile(
 _CLOSINGS = {"\\[": "\\]", "$$": "$$"}
 
 
-def spans(text: str, start: int, end: int, by: Segmenter, separator: str = "") -> Iterator[tuple[int, int]]:
+def spans(text: str, start: int, end: int, by: Segmenter) -> Iterator[tuple[int, int]]:
     """The steps in ``text[start:end]``, in order, as characters ``[first, last)`` of ``text``."""
     if by not in SEGMENTERS:
         yield from _blocks(text, start, end, by[1:-1])
         return
     at = start
-    for cut_start, cut_end in chain(_cuts(text, start, end, by, separator), [(end, end)]):
+    for cut_start, cut_end in chain(_cuts(text, start, end, by), [(end, end)]):
         if step := _stripped(text, at, cut_start):
             yield step
         at = cut_end
 
 
-def check_segments(by: Segmenter, separator: str) -> None:
-    """Raise ``UsageError`` for unknown segments, and unless a separator is given exactly where one is needed."""
+def check_segments(by: Segmenter) -> None:
+    """Raise ``UsageError`` for unknown segments."""
     if by not in SEGMENTERS and not _TAG.fullmatch(by):
         raise UsageError(f"segments: {by!r}; {nearest(by, SEGMENTERS)}, or a tag such as <step>")
-    if by == "separator" and not separator:
-        raise UsageError("segments: separator requires a string in 'separator'")
-    if by != "separator" and separator:
-        raise UsageError(f"separator {separator!r} is not used with segments: {by}; set segments: separator")
 
 
 def _stripped(text: str, first: int, last: int) -> tuple[int, int] | None:
@@ -100,11 +95,8 @@ def _tags(text: str, start: int, end: int, name: str) -> Iterator[tuple[bool, in
     return ((tag.closing, tag.start + start, tag.end + start) for tag in find_tags(window, name))
 
 
-def _cuts(text: str, start: int, end: int, by: Segmenter, separator: str) -> Iterator[tuple[int, int]]:
+def _cuts(text: str, start: int, end: int, by: Segmenter) -> Iterator[tuple[int, int]]:
     """The spans between the steps, possibly empty."""
-    if by == "separator":
-        yield from (match.span() for match in re.compile(re.escape(separator)).finditer(text, start, end))
-        return
     matches = (_SENTENCE_END if by == "sentence" else _CUTS[by]).finditer(text, start, end)
     cuts = [match for match in matches if by != "sentence" or _ends_sentence(text, start, match)]
     if not cuts:

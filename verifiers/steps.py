@@ -32,18 +32,16 @@ class Segmented:
 
     format: Format = field(default_factory=Format, kw_only=True)
     segments: Segmenter = field(default="line", kw_only=True)
-    """Where a step ends: ``line``, ``paragraph``, ``sentence``, ``marker`` (``Step 2:``, ``2.``) or ``separator``; or
-    the tag around each step, such as ``<step>``."""
-    separator: str = field(default="", kw_only=True)
-    """The string between two steps, for ``segments: separator``."""
+    """Where a step ends: ``line``, ``paragraph``, ``sentence``, ``marker`` (``Step 2:``, ``2.``); or the tag around
+    each step, such as ``<step>``."""
 
     def __post_init__(self) -> None:
-        check_segments(self.segments, self.separator)
+        check_segments(self.segments)
 
     def steps_in(self, completion: Completion, most: int) -> tuple[str, list[tuple[int, int]], int]:
         """The whole turn, its first ``most`` steps and one more if there is one, and the length of the prefill."""
         text, start, end, offset = reasoning(self.format, completion)
-        return text, list(islice(spans(text, start, end, self.segments, self.separator), most + 1)), offset
+        return text, list(islice(spans(text, start, end, self.segments), most + 1)), offset
 
 
 class StepEnd(NamedTuple):
@@ -67,9 +65,7 @@ def reasoning(format: Format, completion: Completion) -> tuple[str, int, int, in
     return text, max(start, offset), max(end, offset), offset
 
 
-def step_ends(
-    format: Format, completion: Completion, ends: Sequence[int], by: Segmenter, separator: str = ""
-) -> list[StepEnd]:
+def step_ends(format: Format, completion: Completion, ends: Sequence[int], by: Segmenter) -> list[StepEnd]:
     """The first ``MAX_STEPS`` steps of a text, each with the first token after which the text shows that it has ended.
 
     That is the token with the line break, not the one before it: after ``3+4=7`` the model may still write another
@@ -80,8 +76,9 @@ def step_ends(
     """
     text, start, end, offset = reasoning(format, completion)
     block = first_block(text, format.reasoning) if format.reasoning else None
-    closed_at = len(text) + 1 if block is None or block.closed_at is None else block.closed_at
-    steps = list(islice(spans(text, start, end, by, separator), MAX_STEPS + 1))
+    end_of_all = offset + len(completion.text) + 1  # also behind special tokens, which are no part of ``text``
+    closed_at = end_of_all if block is None or block.closed_at is None else block.closed_at
+    steps = list(islice(spans(text, start, end, by), MAX_STEPS + 1))
     found: list[StepEnd] = []
     before = start
     for (first, last), (following, _) in pairwise([*steps, (end, end)]):
@@ -89,7 +86,7 @@ def step_ends(
         ended_by = None
         for token in range(bisect_left(ends, last - offset), len(ends)):
             shown = ends[token] + offset
-            if shown >= closed_at or _shows(text[before:shown], (first - before, last - before), by, separator):
+            if shown >= closed_at or _shows(text[before:shown], (first - before, last - before), by):
                 ended_by = token
             if ended_by is not None or shown > latest:
                 break
@@ -98,7 +95,7 @@ def step_ends(
     return found[:MAX_STEPS]
 
 
-def _shows(window: str, step: tuple[int, int], by: Segmenter, separator: str) -> bool:
+def _shows(window: str, step: tuple[int, int], by: Segmenter) -> bool:
     """Whether a text has a step ``[first, last)``, however it goes on."""
     texts = (window + more for more in _CONTINUATIONS)
-    return all(step in islice(spans(text, 0, len(text), by, separator), 2) for text in texts)
+    return all(step in islice(spans(text, 0, len(text), by), 2) for text in texts)

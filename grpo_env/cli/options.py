@@ -71,8 +71,7 @@ BaseUrl = Annotated[
 ]
 Concurrency = Annotated[int, typer.Option(min=1, help="Requests at once to --base-url.")]
 Timeout = Annotated[float, typer.Option(min=1.0, help="Seconds that a request to --base-url may take.")]
-Segments = Annotated[str, typer.Option(help="Where a step ends: line, paragraph, sentence, marker or separator.")]
-Separator = Annotated[str, typer.Option(help="The string between two steps, for --segments separator.")]
+Segments = Annotated[str, typer.Option(help="Where a step ends: line, paragraph, sentence, marker or a tag.")]
 Split = Annotated[Literal["train", "eval"], typer.Option(help="Split of the task's data.")]
 AnySplit = Annotated[Literal["train", "eval", "all"], typer.Option(help="Split of the task's data.")]
 Completion = Annotated[

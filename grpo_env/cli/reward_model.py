@@ -12,7 +12,6 @@ from .options import (
     Overrides,
     Overwrite,
     Segments,
-    Separator,
     TaskKeys,
     TaskName,
     TrainedModel,
@@ -49,7 +48,6 @@ def train(
     ] = None,
     hard: Annotated[bool, typer.Option("--hard", help="Labels are 1 if above 0, else 0.")] = False,
     segments: Segments = "line",
-    separator: Separator = "",
     held_out: Annotated[float, typer.Option(min=0.01, max=0.99, help="Fraction of the prompts for the figures.")] = 0.2,
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the data.")] = 4,
     learning_rate: Annotated[
@@ -71,7 +69,7 @@ def train(
     from grpo_env.trainer.commands.reward_model import Request, figure_lines, train_reward_model
     from grpo_env.trainer.reward_models.fit import FitSettings
 
-    request = Request(process, part, segments, separator, hard, held_out, model)
+    request = Request(process, part, segments, hard, held_out, model)
     with ending_by_sigterm():
         figures = train_reward_model(
             load_task(task, task_keys(overrides)),

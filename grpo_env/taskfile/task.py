@@ -204,13 +204,11 @@ class Task:
             raise TypeError(f"a completion is a text or a Completion, not {completion!r:.100}")
         return completion
 
-    def step_ends(
-        self, completion: Completion, ends: Sequence[int], segments: Segmenter, separator: str = ""
-    ) -> list[StepEnd]:
+    def step_ends(self, completion: Completion, ends: Sequence[int], segments: Segmenter) -> list[StepEnd]:
         """The steps of a completion and the tokens that end them, see ``verifiers.steps.step_ends``."""
         from grpo_env.verifiers.steps import step_ends
 
-        return step_ends(self.format, completion, ends, segments, separator)
+        return step_ends(self.format, completion, ends, segments)
 
     @property
     def is_from_hub(self) -> bool:

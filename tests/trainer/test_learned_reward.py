@@ -91,7 +91,7 @@ def test_a_model_is_trained_during_a_run_and_a_resumed_run_does_the_same(task, o
 def test_a_process_model_learns_the_steps_of_its_rule(make_task, model_folder, tmp_path):
     model = new_model("process_reward_model", model_folder, tmp_path / "prm")
     learned = {"use": "process_reward_model", "model": str(model), "process": 1.0}
-    task = make_task({**RULE, "learned": {**learned, "segments": "separator", "separator": " "}})
+    task = make_task({**RULE, "learned": {**learned, "segments": "line"}})
     settings = {"steps": 2, "reward_model.every": 1, "supervision": "process", "checkpoint.every": 0}
     train(task, run_dir=tmp_path / "run", **settings, **{"eval.every": 0, "eval.examples": 1, "eval.samples": 0})
     assert [model.name for model in RunFiles(tmp_path / "run").reward_models()] == ["step-000001"]

@@ -163,7 +163,6 @@ def test_an_episode_has_the_steps_of_its_last_turn_or_of_each() -> None:
         (lambda: each(part={"on": "each"}), "no turns"),
         (lambda: each(part={"weight": 2.0}), "weights"),
         (lambda: each(segments="lines"), "line"),
-        (lambda: each(separator=";"), "separator"),
     ],
 )
 def test_wrong_options(make: Any, message: str) -> None:

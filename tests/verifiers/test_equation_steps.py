@@ -39,22 +39,12 @@ def test_labels_of_a_text_without_reasoning_block() -> None:
     assert len(labelled([1] * 7, "<think>\na\n</think>\nb\nc\nd\ne", format=Format(reasoning=None)).steps) == 7
 
 
-@pytest.mark.parametrize(
-    ("segments", "separator", "count"),
-    [("line", "", 4), ("paragraph", "", 2), ("sentence", "", 5), ("marker", "", 3), ("separator", " b", 2)],
-)
-def test_labels_are_assigned_to_the_steps_of_segments(segments: Any, separator: str, count: int) -> None:
+@pytest.mark.parametrize(("segments", "count"), [("line", 4), ("paragraph", 2), ("sentence", 5), ("marker", 3)])
+def test_labels_are_assigned_to_the_steps_of_segments(segments: Any, count: int) -> None:
     text = "so. a\n1. b\n\n2. c\nd"
-    score = labelled([0.5] * count, text, segments=segments, separator=separator)
+    score = labelled([0.5] * count, text, segments=segments)
     assert (score.value, len(score.steps)) == (0.5, count)
-    assert labelled([1] * (count + 1), text, segments=segments, separator=separator).value is None
-
-
-def test_a_separator_without_its_segments_is_a_usage_error() -> None:
-    with pytest.raises(UsageError, match="separator"):
-        LabelledSteps("labels", separator="<s>")
-    with pytest.raises(UsageError, match="separator"):
-        LabelledSteps("labels", segments="separator")
+    assert labelled([1] * (count + 1), text, segments=segments).value is None
 
 
 @pytest.mark.parametrize("labels", [[1], [1, 1, 1], [], None, "11", [1, "0"], [1, float("nan")]])

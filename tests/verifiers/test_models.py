@@ -363,10 +363,8 @@ def test_steps_of_a_token_classifier_by_hand(classifier):
 @pytest.mark.parametrize("tag", [" =", "=", "§", " 世"])
 def test_steps_of_a_language_model_by_hand(speaker, tag):
     # One text, a line for each step; a tag of several tokens is read at its last.
-    verifier = ProcessRewardModel(
-        speaker, good_token="+", bad_token="-", step_tag=tag, segments="separator", separator=";"
-    )
-    text = "ab;77;c7d"
+    verifier = ProcessRewardModel(speaker, good_token="+", bad_token="-", step_tag=tag)
+    text = "ab\n77\nc7d"
     score = verifier(PLAIN, Completion(text))
     inputs = [f"Q: ab{tag}", f"Q: ab{tag}\n77{tag}", f"Q: ab{tag}\n77{tag}\nc7d{tag}"]
     expected = [good(sevens, tokens(part)) for sevens, part in zip((0, 2, 3), inputs, strict=True)]
@@ -435,7 +433,6 @@ def test_step_values_that_are_not_finite_are_unscored(tmp_path):
         ("reward_model", {}, "model: this key is required"),
         ("process_reward_model", {"model": "m", "good_token": "+"}, "good_token and bad_token belong together"),
         ("process_reward_model", {"model": "m", "step_tag": ""}, "step_tag: must not be empty"),
-        ("process_reward_model", {"model": "m", "separator": ";"}, "separator"),
         ("process_reward_model", {"model": "m", "reduce": "max"}, "reduce"),
     ],
 )

@@ -13,8 +13,8 @@ from grpo_env.verifiers.segments import SEGMENTERS as NAMES
 from grpo_env.verifiers.segments import Segmenter, check_segments, spans
 
 
-def cut(text: str, by: Segmenter, separator: str = "") -> list[str]:
-    return [text[first:last] for first, last in spans(text, 0, len(text), by, separator)]
+def cut(text: str, by: Segmenter) -> list[str]:
+    return [text[first:last] for first, last in spans(text, 0, len(text), by)]
 
 
 @pytest.mark.parametrize(
@@ -86,12 +86,6 @@ def test_markers(text: str, steps: list[str]) -> None:
     assert cut(text, "marker") == steps
 
 
-def test_separators() -> None:
-    assert cut("a\nb\n\nc <s>", "separator", "\n\n") == ["a\nb", "c <s>"]
-    assert cut("a<s><s> b <s>", "separator", "<s>") == ["a", "b"]
-    assert cut("a.b", "separator", ".") == ["a", "b"]
-
-
 # Forms in which models write displays: after a colon on a line of its own, in a row of several, over several lines.
 @pytest.mark.parametrize(
     ("text", "steps"),
@@ -145,13 +139,7 @@ def test_tags(text: str, steps: list[str]) -> None:
 )
 def test_unknown_segments_are_a_usage_error(by: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        check_segments(by, "")
-
-
-@pytest.mark.parametrize(("by", "separator"), [("separator", ""), ("line", "<s>")])
-def test_a_separator_is_required_exactly_for_segments_by_separator(by: Segmenter, separator: str) -> None:
-    with pytest.raises(UsageError, match="separator"):
-        check_segments(by, separator)
+        check_segments(by)
 
 
 SEGMENTERS = st.sampled_from(NAMES)
@@ -185,26 +173,22 @@ TEXTS = st.one_of(st.text(max_size=60), st.lists(st.sampled_from(PIECES), max_si
 
 
 @given(text=TEXTS, by=SEGMENTERS, data=st.data())
-def test_steps_are_ordered_and_only_separators_are_between_them(text: str, by: Segmenter, data: st.DataObject) -> None:
+def test_steps_are_ordered_and_only_space_is_between_them(text: str, by: Segmenter, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
-    separator = "<s>" if by == "separator" else ""
-    steps = list(spans(text, start, end, by, separator))
+    steps = list(spans(text, start, end, by))
     edges = [start, *(edge for step in steps for edge in step), end]
     assert edges == sorted(edges)
     assert all(text[first:last] and text[first:last] == text[first:last].strip() for first, last in steps)
     between = [text[gap_start:gap_end] for gap_start, gap_end in zip(edges[::2], edges[1::2], strict=True)]
-    assert all(not gap.replace(separator, "").strip() for gap in between)
-    assert steps == [
-        (first + start, last + start) for first, last in spans(text[start:end], 0, end - start, by, separator)
-    ]
+    assert all(not gap.strip() for gap in between)
+    assert steps == [(first + start, last + start) for first, last in spans(text[start:end], 0, end - start, by)]
 
 
 @given(text=TEXTS, by=SEGMENTERS)
 def test_splitting_a_step_again_returns_the_step(text: str, by: Segmenter) -> None:
-    separator = "<s>" if by == "separator" else ""
-    for first, last in spans(text, 0, len(text), by, separator):
-        assert list(spans(text, first, last, by, separator)) == [(first, last)]
+    for first, last in spans(text, 0, len(text), by):
+        assert list(spans(text, first, last, by)) == [(first, last)]
 
 
 @pytest.mark.parametrize(
@@ -215,4 +199,4 @@ def test_splitting_a_step_again_returns_the_step(text: str, by: Segmenter) -> No
 @pytest.mark.parametrize("by", [*NAMES, "<s>"])
 def test_a_long_text_takes_linear_time(unit: str, by: Segmenter, long_text: Callable[[str], str]) -> None:
     text = long_text(unit)
-    assert sum(1 for _ in spans(text, 0, len(text), by, unit if by == "separator" else "")) <= len(text)
+    assert sum(1 for _ in spans(text, 0, len(text), by)) <= len(text)

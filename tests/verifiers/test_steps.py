@@ -13,11 +13,11 @@ from grpo_env.verifiers.steps import MAX_STEPS, step_ends
 PLAIN = Format(reasoning=None, answer=None)
 
 
-def shown(text: str, by: str = "line", separator: str = "", format: Format = PLAIN, prefill: str = "") -> list[str]:
+def shown(text: str, by: str = "line", format: Format = PLAIN, prefill: str = "") -> list[str]:
     """What was written when each step was seen to have ended, with one token per character."""
     ends = range(1, len(text) + 1)
     completion = Completion(text, prefill=prefill)
-    steps = step_ends(format, completion, ends, by, separator)  # type: ignore[arg-type]
+    steps = step_ends(format, completion, ends, by)  # type: ignore[arg-type]
     assert all(step.token is not None for step in steps[:-1])
     return [text[: step.token + 1] for step in steps if step.token is not None]
 
@@ -35,14 +35,13 @@ def shown(text: str, by: str = "line", separator: str = "", format: Format = PLA
         ("sentence", "Oh! up. So", ["Oh! up. "]),
         ("marker", "Step 1: a\nStep 2: b\n2 c", ["Step 1: a\nStep 2:"]),
         ("marker", "1. a\n2. b\n34", ["1. a\n2. "]),
-        ("separator", "a;;b;c;;", ["a;;", "a;;b;c;;"]),
         ("line", "a:\n\\[\nx\n\\]\nb\nc", ["a:\n\\[\nx\n\\]\nb", "a:\n\\[\nx\n\\]\nb\n"]),  # "b": no second display
         ("line", "a:\nb\nc", ["a:\nb", "a:\nb\n"]),  # what is announced might be a display
         ("<step>", "<step>a\nb</step> <step>c</step>", ["<step>a\nb</step>", "<step>a\nb</step> <step>c</step>"]),
     ],
 )
 def test_a_step_ends_with_the_first_character_that_shows_it(by: str, text: str, prefixes: list[str]) -> None:
-    assert shown(text, by, ";;" if by == "separator" else "") == prefixes
+    assert shown(text, by) == prefixes
 
 
 def test_steps_are_those_of_the_reasoning_block_whose_end_ends_the_last() -> None:
@@ -66,8 +65,7 @@ def test_many_steps_are_bounded() -> None:
     st.lists(st.sampled_from([*"aA1.!\n ;:\\[]$", "\n\\[", "\\]\n", "<s>", "</s>"]), max_size=6).map("".join),
 )
 def test_what_follows_changes_neither_a_step_nor_its_end(text: str, by: str, more: str) -> None:
-    separator = ";" if by == "separator" else ""
-    before = shown(text, by, separator)
-    assert shown(text + more, by, separator)[: len(before)] == before
-    steps = list(spans(text, 0, len(text), by, separator))  # type: ignore[arg-type]
+    before = shown(text, by)
+    assert shown(text + more, by)[: len(before)] == before
+    steps = list(spans(text, 0, len(text), by))  # type: ignore[arg-type]
     assert len(before) <= len(steps)

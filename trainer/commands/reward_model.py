@@ -53,7 +53,6 @@ class Request:
     process: bool = False
     part: str | None = None
     segments: str = "line"
-    separator: str = ""
     hard: bool = False
     held_out: float = 0.2
     model: str | None = None
@@ -68,7 +67,7 @@ class Request:
         """The verifier's options besides the model."""
         if not self.process:
             return {"activation": "sigmoid"}
-        return {"segments": self.segments, **({"separator": self.separator} if self.separator else {})}
+        return {"segments": self.segments}
 
     def yaml(self, model: Path) -> str:
         """The verifier as a task file writes it."""
