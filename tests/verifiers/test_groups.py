@@ -199,14 +199,13 @@ EVERYTHING = {
     "of": {
         "accuracy": {},
         "majority": {},
-        "diversity": {"when": "accuracy"},
         "rank": {"use": "length_rank", **OF},
         "cosine_length": {**OF, "max_tokens": 50, "when": "majority"},
         "overlong": {"max_tokens": 30, "weight": 0.5},
         "either": {"use": "any_of", "of": {"majority": {}, "tag_count": {}}},
     }
 }
-BUILT: dict[str, Any] = {"majority": {}, "diversity": {"n": 2}, "length_rank": OF, "weighted_sum": EVERYTHING}
+BUILT: dict[str, Any] = {"majority": {}, "length_rank": OF, "weighted_sum": EVERYTHING}
 TEXTS = st.sampled_from(
     ["4", "<answer>4</answer>", "5", r"\boxed{8/2}", "no", "<think>4", "we say 4\n4", "we say 5\n5", ""]
 )

@@ -6,6 +6,7 @@ import logging
 import threading
 import warnings
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 import math_verify
@@ -51,12 +52,13 @@ def _quiet() -> Iterator[None]:
 @pytest.mark.parametrize("bare_golds", ["as_is", "in_dollars"])
 def test_verdicts_are_those_of_the_package(extraction: str, bare_golds: str) -> None:
     config = {"extraction_config": [LATEX], "extraction_mode": "first_match"} if extraction == "boxed" else {}
+    read = lru_cache(math_verify.parse)
+    found_in = {text: math_verify.parse(text, parsing_timeout=None, **config) for text in TEXTS}
     values = set()
     for gold, text in PAIRS:
         marked = any(mark in gold for mark in ("$", "boxed"))
         given = f"${gold}$" if bare_golds == "in_dollars" and not marked else gold
-        golds = math_verify.parse(given, parsing_timeout=None)
-        found = math_verify.parse(text, parsing_timeout=None, **config)
+        golds, found = read(given, parsing_timeout=None), found_in[text]
         expected = float(math_verify.verify(golds, found, timeout_seconds=None)) if golds else None
         got = score(gold, text, extraction=extraction, bare_golds=bare_golds)
         status = "bad_gold" if expected is None else "scored" if found else "no_answer"

@@ -110,13 +110,11 @@ def test_outer_white_space_does_not_matter(answer: str, data: st.DataObject) -> 
 @pytest.mark.parametrize(
     "unit",
     ["a", r"\boxed{", r"\boxed{1}", "<think>", "<answer>1</answer>", "the answer is ", "A: 5\n", "#### 5\n", "1+1=",
-     "**5**", "1+1=2\n", "<<1+1=2>>", "1=1\n", "Step 1: ", "9", "1,234,", "(", "$", "First, we go. ", "\n", " ", "\\",
+     "**5**", "1+1=2\n", "Step 1: ", "9", "1,234,", "(", "$", "First, we go. ", "\n", " ", "\\",
      r"\boxed 5", r"\frac1", "<b>", "½"],
 )  # fmt: skip
 def test_long_texts_take_linear_time(unit: str, long_text: Callable[[str], str]) -> None:
-    completion = Completion(long_text(unit))
-    for verifier in ALL:
-        assert verifier(Example("x", answer="5", info={"labels": [1]}), completion).status != "error"
+    assert Accuracy(timeout=0.5)(Example("x", answer="5"), Completion(long_text(unit))).status != "error"
 
 
 def data(name: str) -> list[dict[str, object]]:
