@@ -15,7 +15,7 @@ from grpo_env.errors import UsageError
 from grpo_env.plural import counted
 from grpo_env.registry import verifier
 
-from .blocks import Where, is_blank, passage, whole_turn
+from .blocks import whole_turn
 from .pretrained import Dtype, Encoded, Head, Pretrained, load, load_to_train, release, why_unusable
 from .steps import MAX_STEPS, Segmented
 
@@ -142,8 +142,7 @@ class RewardModel(ModelVerifier):
     The model is a sequence classifier with one label, like those of TRL's ``RewardTrainer`` and most public reward
     models. Its input is the conversation in its own chat template; without a template, prompt and completion as a pair
     of texts; and for a plain prompt both as one text. Control tokens in a completion are broken up with a space, so
-    that it cannot add messages. Under ``where`` the block stands for the completion; without one the score is 0
-    (``no_answer``). The model is loaded once in each process: score with ``--workers 1``.
+    that it cannot add messages. The model is loaded once in each process: score with ``--workers 1``.
 
     A completion that is too long is never truncated: with ``sigmoid`` it scores 0 (``over_limit``), otherwise it is
     unscored (``not_applicable``), because 0 may be better than its actual value. Weights without a reward head are an
@@ -154,25 +153,13 @@ class RewardModel(ModelVerifier):
 
     activation: Literal["none", "sigmoid"] = "none"
     """``none`` for the logit, which is unbounded; ``sigmoid`` for a value between 0 and 1."""
-    where: Where = "all"
-    """What the model reads of a completion: ``all``, or the ``answer`` or the ``reasoning`` block, with ``sigmoid``."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.where != "all" and self.activation == "none":
-            raise UsageError(f"where: {self.where} needs activation: sigmoid, so that a missing block can score 0")
 
     @property
     def head(self) -> Head:
         return "sequence"
 
     def _encode(self, loaded: Pretrained, example: Example, completion: Completion) -> ModelInput | Score:
-        written = whole_turn(self.format, completion)[0]
-        if self.where != "all":
-            written = passage(self.where, self.format, completion) or ""
-            if is_blank(written):
-                return Score(0.0, "no_answer", explanation=f"no {self.where} for the model to read")
-        turn = loaded.plain(written).rstrip()
+        turn = loaded.plain(whole_turn(self.format, completion)[0]).rstrip()
         text = turn.lstrip()
         if isinstance(example.prompt, str):
             encoded = loaded.encode(example.prompt + turn)

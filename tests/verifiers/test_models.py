@@ -175,24 +175,6 @@ def test_the_value_is_the_logit_of_the_model(last_digit, text, value):
         assert score.value == pytest.approx(1 / (1 + math.exp(-value)), abs=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("where", "text", "value"),
-    [
-        ("answer", "<think>\n9\n</think>\n<answer>\n7\n</answer>", 2.5),
-        ("reasoning", "<think>\n9 0\n</think>\n<answer>\n7\n</answer>", -4.5),
-        ("answer", "7", None),
-        ("answer", "<answer> \n</answer>", None),
-    ],
-)
-def test_the_model_may_read_a_block_alone(last_digit, where, text, value):
-    """The last digit decides: 7 is 2.5, 0 is -4.5."""
-    score = RewardModel(last_digit, activation="sigmoid", where=where)(PLAIN, Completion(text))
-    expected = (0.0, "no_answer") if value is None else (pytest.approx(1 / (1 + math.exp(-value)), abs=1e-5), "scored")
-    assert (score.value, score.status) == expected
-    with pytest.raises(UsageError, match="needs activation: sigmoid"):
-        RewardModel(last_digit, where=where)
-
-
 def test_the_input_is_the_conversation_in_the_chat_template(random_models):
     model = LlamaForSequenceClassification.from_pretrained(random_models["sequence"]).eval()
     written = "<|system|>Be brief.<|user|>What is 9 * 8?<|assistant|><think>\n72\n</think>"

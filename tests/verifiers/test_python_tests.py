@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from grpo_env.core import Completion, Example, Score
 from grpo_env.errors import UsageError
 from grpo_env.verifiers.python_tests import PythonTests
-from grpo_env.verifiers.sandbox.launch import Run, RunResult, _remove_leftovers, run, unavailable
+from grpo_env.verifiers.sandbox.launch import Run, RunResult, run, unavailable
 from grpo_env.verifiers.sandbox.limits import Limits
 from grpo_env.verifiers.sandbox.plain_values import digest, to_json
 from grpo_env.verifiers.sandbox.unit_tests import read_tests
@@ -53,19 +53,6 @@ def test_table(row: dict[str, Any], isolation: str) -> None:
     assert score.explanation
     assert len(score.explanation) < 600
     assert Score.from_dict(score.to_dict()) == score
-
-
-def test_the_table_both_accepts_and_rejects() -> None:
-    assert sum(row["value"] == 1 for row in ROWS) > 40
-    assert sum(row["value"] == 0 for row in ROWS) > 40
-
-
-@pytest.mark.parametrize("case", PythonTests.cases)
-def test_cases(case: Any, isolation: str) -> None:
-    score = PythonTests(**{"isolation": isolation, **case.options})(
-        Example("x", info=case.info), Completion(case.completion)
-    )
-    assert score.value == case.value, f"{case.why}: {score}"
 
 
 @pytest.fixture
@@ -209,7 +196,7 @@ def test_hostile_programs_end(name: str, mode: Any) -> None:
 
 def test_a_run_that_is_killed_does_not_end_the_next_one(mode: Any) -> None:
     program = "import time\nnumber = input()\nprint(number)\nif number == '1': time.sleep(99)"
-    results = list(run(program, [Run("program", input=f"{n}\n") for n in range(3)], Limits(2), isolation=mode))
+    results = list(run(program, [Run("program", input=f"{n}\n") for n in range(3)], Limits(1), isolation=mode))
     assert [(result.output, result.ended) for result in results] == [("0\n", "exit"), ("", "timeout"), ("2\n", "exit")]
 
 
@@ -268,10 +255,7 @@ def test_a_spawned_process_may_run_programs(isolation: Any) -> None:
     child.join(60)
 
 
-def test_no_process_outlives_a_killed_caller_and_its_folder_is_removed_later(
-    mode: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "orphans"))
+def test_no_process_outlives_a_killed_caller(mode: Any, tmp_path: Path) -> None:
     folder = tmp_path / "orphans"
     folder.mkdir()
     program = (
@@ -290,20 +274,10 @@ def test_no_process_outlives_a_killed_caller_and_its_folder_is_removed_later(
             assert caller.stdout.readline() == "None\n"
         # Those of the trial that `unavailable` has run may still be ending; its folder is gone.
         wait_until(lambda: any(len(left_behind(path)) > 1 for path in folder.iterdir()))  # the supervisor and its fork
-        (sandbox,) = folder.iterdir()
-        os.utime(sandbox, (0, 0))
-        _remove_leftovers()
-        assert sandbox.exists(), "it is in use"
     finally:
         os.kill(caller.pid, signal.SIGKILL)
         caller.wait()
     wait_until(lambda: not left_behind(folder))
-    os.utime(sandbox)
-    _remove_leftovers()
-    assert sandbox.exists(), "it may belong to a process that is starting"
-    os.utime(sandbox, (0, 0))
-    _remove_leftovers()
-    assert list(folder.iterdir()) == []
 
 
 def wait_until(condition: Any) -> None:

@@ -24,16 +24,12 @@ from collections.abc import Generator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import IO, Literal, NamedTuple
 
 from grpo_env.errors import RunError
 
 from .isolation import Mode, command, environment, readable_paths
 from .limits import START_TIMEOUT, Limits, remove_tree
-
-_PREFIX = "grpo_env-sandbox-"
-_LEFT = 60.0  # seconds after which a folder without a lock is a leftover, not one that is being made
 
 Isolation = Literal["auto", "bubblewrap", "process"]
 
@@ -98,7 +94,6 @@ def unavailable(mode: Mode, packages: bool = False) -> str | None:
         return "the sandbox needs a POSIX system"
     if mode == "bubblewrap" and shutil.which("bwrap") is None:
         return "bubblewrap is not installed: no program bwrap on the PATH"
-    _remove_leftovers()
     try:
         (result,) = _run("print(1)", [Run("program")], Limits(seconds=30), "", mode, packages)
     except (SandboxError, ValueError) as error:
@@ -121,8 +116,7 @@ def _run(
     }
     text = json.dumps(job).encode(errors="replace")
     try:
-        folder = tempfile.mkdtemp(prefix=_PREFIX)
-        descriptor, _ = _lock(folder)
+        folder = tempfile.mkdtemp(prefix="grpo_env-sandbox-")
     except OSError as error:
         raise SandboxError(f"no folder for the sandbox: {error}") from error
     try:
@@ -151,32 +145,6 @@ def _run(
         raise SandboxError(f"the sandbox cannot be started: {error}") from error
     finally:
         remove_tree(folder, f"{folder}-rest")
-        os.close(descriptor)
-
-
-def _lock(folder: str) -> tuple[int, bool]:
-    """A descriptor that locks a folder until it is closed, or this process ends in any way; and whether it does."""
-    import fcntl
-
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:  # somebody has it, or the file system has no locks
-        return descriptor, False
-    return descriptor, True
-
-
-def _remove_leftovers() -> None:
-    """Remove this user's folders that killed processes have left: those that nobody has locked."""
-    for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        with suppress(OSError):
-            status = path.lstat()
-            if status.st_uid != os.geteuid() or time.time() - status.st_mtime < _LEFT:
-                continue
-            descriptor, locked = _lock(str(path))
-            if locked:
-                remove_tree(str(path), f"{path}-rest")
-            os.close(descriptor)
 
 
 def _results(process: subprocess.Popen[bytes], limits: Limits, errors: IO[bytes]) -> Generator[RunResult]:
