@@ -11,12 +11,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
-from grpo_env.errors import UsageError, nearest
+from grpo_env.errors import UsageError, install, nearest
 from grpo_env.lazy_regex import lazy_compile
 from grpo_env.registry import verifier
 
 from .blocks import passage
-from .optional_packages import optional_package
 from .segments import spans
 from .words import MARKS, normalized, words
 
@@ -208,6 +207,9 @@ def _narrowed(languages: frozenset[str]) -> LanguageIdentifier:
 @lru_cache(maxsize=1)
 def _identifier() -> LanguageIdentifier:
     """py3langid with its bundled model."""
-    langid = optional_package("py3langid.langid", "language", "language_consistency")
+    try:
+        from py3langid import langid
+    except ImportError as error:
+        raise UsageError(f"language_consistency needs py3langid: {install('language')}") from error
     identifier: LanguageIdentifier = langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE)
     return identifier

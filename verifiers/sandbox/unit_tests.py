@@ -17,7 +17,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -214,24 +214,24 @@ def _tests_something(node: ast.stmt) -> bool:
 
 def _from_assert(before: list[ast.stmt], node: ast.Assert, entry_point: str | None) -> UnitTest:
     """``assert a == literal`` is compared outside the sandbox, out of the program's reach; other asserts run inside."""
-    if pair := _literal_comparison(node.test, before):
+    if pair := _literal_comparison(node.test):
         expression, expected = pair
         run = Run("value", before=_unparse(before), code=ast.unparse(expression))
         return UnitTest(run, None, (expected,), frozenset({0}), ast.unparse(expression))
     return replace(_block([*before, node], entry_point), text=ast.unparse(node.test))
 
 
-def _literal_comparison(test: ast.expr, context: Iterable[ast.stmt]) -> tuple[ast.expr, Any] | None:
+def _literal_comparison(test: ast.expr) -> tuple[ast.expr, Any] | None:
     """The expression and the value of ``expression == literal``."""
     if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq):
-        return _with_literal(test.left, test.comparators[0], context)
+        return _with_literal(test.left, test.comparators[0])
     return None
 
 
-def _with_literal(left: ast.expr, right: ast.expr, context: Iterable[ast.stmt]) -> tuple[ast.expr, Any] | None:
+def _with_literal(left: ast.expr, right: ast.expr) -> tuple[ast.expr, Any] | None:
     for expression, other in ((left, right), (right, left)):
         try:
-            value = literal(other, context)
+            value = literal(other)
             digest(to_json(value))
         except (ValueError, TypeError, RecursionError):
             continue
@@ -260,7 +260,6 @@ class _Reports:
     def __init__(self, tree: ast.Module, called: set[str]) -> None:
         self.values: list[Any] = []
         self.required: set[int] = set()
-        self._tree = tree
         self._called = called
         self._catches = any(
             isinstance(node, ast.Try | ast.TryStar) or (isinstance(node, ast.Name) and "AssertionError" in node.id)
@@ -286,9 +285,9 @@ class _Reports:
 
     def _compared(self, node: ast.stmt) -> tuple[ast.expr, Any] | None:
         if isinstance(node, ast.Assert):
-            return _literal_comparison(node.test, self._tree.body)
+            return _literal_comparison(node.test)
         if call := _equality_call(node):
-            return _with_literal(call.args[0], call.args[1], self._tree.body)
+            return _with_literal(call.args[0], call.args[1])
         return None
 
     def _report(self, expression: ast.expr, value: Any, certain: bool) -> ast.stmt:

@@ -1,4 +1,4 @@
-"""verdict: puts its own modules where a comparison might look for them."""
+"""inside: puts its own modules where a comparison might look for them."""
 # test: "from decimal import Decimal\nassert f(1) == Decimal(98765)"
 # test: "from collections import deque\nassert f(1) == deque([98765])"
 
