@@ -208,8 +208,7 @@ def _narrowed(languages: frozenset[str]) -> LanguageIdentifier:
 def _identifier() -> LanguageIdentifier:
     """py3langid with its bundled model."""
     try:
-        from py3langid import langid
+        from py3langid.langid import MODEL_FILE, LanguageIdentifier
     except ImportError as error:
         raise UsageError(f"language_consistency needs py3langid: {install('language')}") from error
-    identifier: LanguageIdentifier = langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE)
-    return identifier
+    return LanguageIdentifier.from_model_file(MODEL_FILE)
