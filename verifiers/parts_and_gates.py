@@ -33,13 +33,13 @@ class Part:
     """A verifier in a composite.
 
     ``weight`` is the factor of its value in the total, ``process`` that of its steps in the step scores, ``None`` for
-    the same, also where a row or the training step decides on it. ``when`` names a sibling (a gate) whose value must be
+    the same, also where the training step decides on it. ``when`` names a sibling (a gate) whose value must be
     above 0; otherwise this part scores 0 and is not run, or is left out with a gate that a row leaves out. ``values``
     is what 0 and 1 are worth. ``statuses`` replaces the value of a completion with status ``no_answer``, ``over_limit``
     or ``timeout``. ``deadline`` replaces the verifier's ``default_deadline``. ``on`` says what is judged in an episode.
 
-    A row may decide: ``applies`` says whether an example has this part, which is left out of the sum otherwise, and
-    ``row_weight`` gives its ``weight`` there. Both may raise ``UsageError``.
+    A row may decide: ``applies`` says whether an example has this part, which is left out of the sum otherwise. It may
+    raise ``UsageError``.
     """
 
     name: str
@@ -52,7 +52,6 @@ class Part:
     deadline: float | None = None
     on: On = "last"
     applies: Callable[[Example], bool] | None = None
-    row_weight: Callable[[Example], float] | None = None
 
     def __post_init__(self) -> None:
         if self.on != "last" and any(inner.compares_completions for inner in self.verifier.walk()):
@@ -98,29 +97,18 @@ class Part:
         """
         if not self.counts or (self.applies is not None and not self.applies(example)):
             return None
-        if self.row_weight is not None:
-            self.row_weight(example)
         return self.verifier.problem(example)
 
     def score(self, groups: Sequence[Group], gates: Sequence[Sequence[Score]] | None) -> list[list[Score]]:
         """The scores in the shape of ``groups``; completions whose score in ``gates`` is not above 0 are not run."""
-        if self.applies is None and self.row_weight is None:
+        if self.applies is None:
             return self._score(groups, gates)
-        applies = [self.applies is None or self.applies(group.example) for group in groups]
+        applies = [self.applies(group.example) for group in groups]
         some_gates = None if gates is None else list(compress(gates, applies))
         scores = iter(self._score(list(compress(groups, applies)), some_gates))
         return [
-            self._weighed(group.example, next(scores)) if runs else [self.not_run(LEFT_OUT)] * len(group.completions)
+            next(scores) if runs else [self.not_run(LEFT_OUT)] * len(group.completions)
             for group, runs in zip(groups, applies, strict=True)
-        ]
-
-    def _weighed(self, example: Example, scores: list[Score]) -> list[Score]:
-        if self.row_weight is None:
-            return scores
-        weight = self.row_weight(example)
-        process = weight if self.process is None else number_at(self.process, 0)
-        return [
-            score if score.status == "left_out" else score.relabel(weight=weight, process=process) for score in scores
         ]
 
     def _score(self, groups: Sequence[Group], gates: Sequence[Sequence[Score]] | None) -> list[list[Score]]:
@@ -283,7 +271,7 @@ class Unweighted(Composite):
     def __post_init__(self) -> None:
         super().__post_init__()
         for part in self.parts:
-            if part.weight != 1.0 or part.process is not None or part.row_weight is not None:
+            if part.weight != 1.0 or part.process is not None:
                 raise UsageError(f"verifier {part.name!r}: only parts of a sum have weights; weight the composite")
             if part.applies is not None:
                 raise UsageError(f"verifier {part.name!r}: when: only parts of a sum can be left out by a row")

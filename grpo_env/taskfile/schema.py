@@ -157,9 +157,6 @@ class ScheduleSpec(Section):
 Seconds = Annotated[FiniteFloat, Field(gt=0)]
 
 
-RowTemplate = Annotated[str, Field(pattern=r"\{[{%]")]
-
-
 class ValuesSpec(Section):
     """For rewards such as 1 and -1 (DAPO, equation 7)."""
 
@@ -182,8 +179,8 @@ class VerifierSpec(BaseModel):
 
     use: str | None = None
     """The verifier's name; null: that of the entry."""
-    weight: FiniteFloat | ScheduleSpec | RowTemplate = 1.0
-    """In the reward; 0: only reported. Or a template of the row."""
+    weight: FiniteFloat | ScheduleSpec = 1.0
+    """In the reward; 0: only reported."""
     process: FiniteFloat | ScheduleSpec | None = None
     """Weight of its steps in process supervision; null: ``weight``."""
     on: Literal["last", "each", "state"] = "last"

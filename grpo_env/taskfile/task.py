@@ -19,7 +19,7 @@ from grpo_env.registry import find, home, is_safe_mode, locate
 from .dataset import HUB_KEYS, SplitRows, is_local, load_rows
 from .prompt import build_prompt
 from .row_options import RowOptions, class_of
-from .row_rules import RowCondition, RowNumber, is_template
+from .row_rules import RowCondition, is_template
 from .schema import SECTIONS, AnySplit, ScheduleSpec, Split, TaskSpec, VerifierSpec
 from .templates import check_template, is_true, render_value
 from .validation import build_verifier, validate
@@ -455,7 +455,6 @@ def _parts(specs: Mapping[str, VerifierSpec], file: _File, at: list[str]) -> tup
                 on=spec.on,
                 when=None if is_template(spec.when) else spec.when,
                 applies=RowCondition(spec.when, format, f"{name}: when") if is_template(spec.when) else None,
-                row_weight=RowNumber(spec.weight, format, f"{name}: weight") if isinstance(spec.weight, str) else None,
                 values=None if spec.values is None else (spec.values.wrong, spec.values.right),
                 statuses=spec.statuses,
                 deadline=spec.deadline,

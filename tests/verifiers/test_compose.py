@@ -7,7 +7,7 @@ import math
 import pickle
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 
@@ -411,9 +411,6 @@ def test_the_process_weight_is_the_weight_unless_it_is_set() -> None:
     )
     assert [(step.start, step.end, step.value) for step in score.steps] == [(0, 3, 0.5), (0, 13, 2.0)]
     assert [part.process for part in score.parts] == [2.0, 0.5, 0.0]
-    rows = Part("a", Fixed(0.5), row_weight=lambda example: 3.0)
-    assert [(step.end, step.value) for step in total(rows).steps] == [(13, 1.5)]
-    assert total(replace(rows, process=2.0)).steps[0].value == 1.0
     assert total(Part("a", Fixed(1.0), process=0.0), Part("s", Steps(steps), process=0.0)).steps == ()
 
 
