@@ -142,8 +142,6 @@ class CosineLength(Unweighted):
     """The values of correct completions with 0 and with ``max_tokens`` tokens."""
     wrong: tuple[float, float] = (-1.0, -0.5)
     """The values of wrong completions with 0 and with ``max_tokens`` tokens."""
-    exceeded: float | None = None
-    """The value of all completions of ``max_tokens`` or more, correct or wrong, if set."""
 
     cases: ClassVar[tuple[Case, ...]] = (
         Case(_text("4", 0), 1.0, "correct, with no tokens", answer="4", options=_COSINE),
@@ -152,13 +150,6 @@ class CosineLength(Unweighted):
         Case(_text("4", 200), 0.5, "constant beyond the maximum", answer="4", options=_COSINE),
         Case(_text("5", 0), -1.0, "wrong, with no tokens", answer="4", options=_COSINE),
         Case(_text("5", 50), -0.75, "wrong, half the maximum", answer="4", options=_COSINE),
-        Case(
-            _text("4", 100),
-            -2.0,
-            "at the maximum, with a value set for it",
-            answer="4",
-            options={**_COSINE, "exceeded": -2.0},
-        ),
         Case("4", None, "no num_tokens", answer="4", options=_COSINE),
     )
 
@@ -174,8 +165,6 @@ class CosineLength(Unweighted):
         start, end = self.correct if correct else self.wrong
         progress = min(tokens / self.max_tokens, 1.0)
         value = end + (start - end) * (1 + math.cos(math.pi * progress)) / 2
-        if self.exceeded is not None and progress == 1.0:
-            value = self.exceeded
         return composite_score(value, scores, f"{'correct' if correct else 'wrong'} with {tokens} tokens")
 
 

@@ -10,7 +10,7 @@ from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
 from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
-from .blocks import Where, passage
+from .blocks import passage
 from .words import words
 
 LONGEST = 10  # units per n-gram, to bound the memory for texts of a megabyte
@@ -22,9 +22,8 @@ class Repetition(Verifier):
     """Minus the fraction of n-grams that are repeats: ``-(1 - different / all)``, between -1 and 0.
 
     N-grams consist of words, ignoring case (characters in scripts without spaces), or of the sampled tokens, which are
-    unscored without a column ``token_ids``. A text shorter than ``n`` scores 0,
-    and so does one without the block that ``where`` names (``no_answer``; ``statuses`` can set a penalty). Ordinary
-    prose scores slightly below 0.
+    unscored without a column ``token_ids``. The format's tags are no words. A text shorter than ``n`` scores 0.
+    Ordinary prose scores slightly below 0.
 
     Source: Yeo et al. 2025, Demystifying Long Chain-of-Thought Reasoning in LLMs, as in open-r1 and TRL.
     """
@@ -34,8 +33,6 @@ class Repetition(Verifier):
     """Units per n-gram, 1 to 10."""
     unit: Literal["word", "token"] = "word"
     """The unit of an n-gram."""
-    where: Where = "all"
-    """The text to use: the ``reasoning`` block, the ``answer`` block, or ``all`` of it without tags."""
 
     cases: ClassVar[tuple[Case, ...]] = (
         Case("we count the eggs and sell them", 0.0, "no repeats"),
@@ -56,17 +53,11 @@ class Repetition(Verifier):
     def __post_init__(self) -> None:
         if not 1 <= self.n <= LONGEST:
             raise UsageError(f"repetition: n must be 1 to {LONGEST}, not {self.n}")
-        if self.unit == "token" and self.where != "all":
-            raise UsageError(
-                "repetition: unit: token requires where: all, because tokens are those of the whole completion"
-            )
 
     def __call__(self, example: Example, completion: Completion) -> Score:
         units = self._units(completion)
-        if units is None and self.unit == "token":
-            return Score(None, "not_applicable", explanation="the completion has no token ids (column token_ids)")
         if units is None:
-            return Score(0.0, "no_answer", explanation=f"no {self.where} block")
+            return Score(None, "not_applicable", explanation="the completion has no token ids (column token_ids)")
         total = len(units) - self.n + 1
         if total < 1:
             return Score(0.0, explanation=f"shorter than {self.n} {self.unit}s")
@@ -76,8 +67,8 @@ class Repetition(Verifier):
         )
 
     def _units(self, completion: Completion) -> Sequence[object] | None:
-        """The units of a completion; ``None`` if it has no token ids, or lacks the block."""
+        """The units of a completion; ``None`` if it has no token ids."""
         if self.unit == "token":
             return completion.token_ids
-        text = passage(self.where, self.format, completion)
-        return None if text is None else list(words(text.casefold()))
+        text = passage("all", self.format, completion) or ""
+        return list(words(text.casefold()))

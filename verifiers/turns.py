@@ -77,32 +77,29 @@ def _step(turn: Turn) -> StepScore:
 @verifier("turns")
 @dataclass(frozen=True)
 class Turns(Verifier):
-    """1 up to a number of turns, then falling to 0 at a larger one: a budget.
+    """1 for one turn, falling to 0 at a number of turns: a budget.
 
-    With ``n`` turns it is ``(most - n) / (most - free)`` between the two. A completion without turns is one turn.
+    With ``n`` turns it is ``(most - n) / (most - 1)``, at least 0. A completion without turns is one turn.
     """
 
     most: int
-    """The number of turns from which the value is 0."""
-    free: int = 1
-    """The number of turns up to which the value is 1; less than ``most``."""
+    """The number of turns from which the value is 0; 2 or more."""
 
     reads_turns: ClassVar[bool] = True
     cases: ClassVar[tuple[Case, ...]] = (
         Case(_turns("", None), 0.75, "(5 - 2) / (5 - 1)", options={"most": 5}),
-        Case(_turns("", None), 1.0, "within the free ones", options={"most": 5, "free": 2}),
         Case(_turns("", "", "", None), 0.0, "at the budget", options={"most": 4}),
         Case("7", 1.0, "a single turn", options={"most": 4}),
     )
 
     def __post_init__(self) -> None:
-        if not 1 <= self.free < self.most:
-            raise UsageError(f"turns: free must be at least 1 and less than most, not {self.free} and {self.most}")
+        if self.most < 2:
+            raise UsageError(f"turns: most must be at least 2, not {self.most}")
 
     def __call__(self, example: Example, completion: Completion) -> Score:
         count = len(completion.turns) or 1
-        value = (self.most - count) / (self.most - self.free)
-        return Score(min(1.0, max(0.0, value)), explanation=counted(count, "turn"))
+        value = (self.most - count) / (self.most - 1)
+        return Score(max(0.0, value), explanation=counted(count, "turn"))
 
 
 @verifier("environment_reward")

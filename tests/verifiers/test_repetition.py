@@ -84,8 +84,3 @@ def test_tokens_are_counted_like_words(ids: list[int], n: int) -> None:
     words = " ".join("abcd"[id] for id in ids)
     score = Repetition(n=n, unit="token")(Example("x"), Completion("other text", token_ids=tuple(ids)))
     assert score.value == pytest.approx(value(words, n))
-
-
-def test_tokens_of_a_block_are_refused() -> None:
-    with pytest.raises(UsageError, match="requires where: all"):
-        Repetition(unit="token", where="reasoning")
