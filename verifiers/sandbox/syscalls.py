@@ -170,30 +170,10 @@ CLONE = (56, 220)
 _THREAD_FLAGS = (0x3D0F00, 0x7D0F00)
 _OPEN_FLAGS = Condition(1, (0, 1, 2, 0x201, 0x202), 0x203)  # not O_TRUNC without write access, which old Landlocks miss
 _NULL = (0,)
-_FCNTL = (
-    0,
-    1,
-    2,
-    3,
-    4,
-    5,
-    6,
-    7,
-    36,
-    37,
-    38,
-    1030,
-    1032,
-)  # descriptors, flags, record locks; no owners, leases, signals
-_IOCTL = (
-    0x5401,
-    0x802C542A,
-    0x5413,
-    0x541B,
-    0x5421,
-    0x5450,
-    0x5451,
-)  # isatty, window size, FIONREAD, FIONBIO, FIO(N)CLEX
+# Descriptors, flags, record locks; no owners, leases, signals.
+_FCNTL = (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1032)
+# isatty, window size, FIONREAD, FIONBIO, FIO(N)CLEX.
+_IOCTL = (0x5401, 0x802C542A, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 _PRCTL = (15, 16, 0x53564D41)  # names of threads and of memory
 _FIRST_NEW_CALL = 424  # from here on, refused calls seem not to exist, and the C library takes the older one
 
