@@ -6,7 +6,7 @@ import dataclasses
 import json
 import pickle
 import re
-import subprocess
+import runpy
 import sys
 from pathlib import Path
 from typing import Any
@@ -270,7 +270,7 @@ def test_the_mark_depends_on_every_text(first, second):
 
 def test_a_block_is_made_in_linear_time():
     for character in ("<", "[a", '\0\\"'):
-        assert len(data_block({"answer": character * (300_000 // len(character))})) >= 300_000
+        assert len(data_block({"answer": character * (60_000 // len(character))})) >= 60_000
 
 
 # Verdicts
@@ -486,7 +486,7 @@ def test_a_judge_is_picklable_and_comparable():
     assert pickle.loads(pickle.dumps(verifier)) == verifier == dataclasses.replace(verifier)
 
 
-def test_the_example_reports_where_judge_and_accuracy_differ(peer, tmp_path):
+def test_the_example_reports_where_judge_and_accuracy_differ(peer, tmp_path, monkeypatch, capsys):
     example = Path(__file__).parents[2] / "examples/llm_judge.py"
     rows = [
         {"id": answer, "prompt": "9*8?", "answer": "72", "completion": f"<answer>{answer}</answer>"}
@@ -494,9 +494,9 @@ def test_the_example_reports_where_judge_and_accuracy_differ(peer, tmp_path):
     ]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     options = ["--base-url", peer(judge_by_equality).url, "--model", "judge-1"]
-    command = [sys.executable, example, "gsm8k", "rows.jsonl", *options]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.stdout.splitlines() == [
+    monkeypatch.setattr(sys, "argv", [str(example), "gsm8k", str(tmp_path / "rows.jsonl"), *options])
+    runpy.run_path(str(example), run_name="__main__")
+    assert capsys.readouterr().out.splitlines() == [
         "72.0: gold '72', answer '72.0':",
         "    accuracy 1, judge 0: judge-1: Compared.",
         "accuracy  judge     completions",
