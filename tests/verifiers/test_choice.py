@@ -32,7 +32,7 @@ def check_row(row: dict[str, Any]) -> None:
 
 
 @given(parts=st.lists(st.sampled_from(FRAGMENTS), max_size=12), gold=st.sampled_from("ABC"))
-@settings(max_examples=300, deadline=None)
+@settings(deadline=None)
 def test_at_most_one_letter_is_correct(parts: list[str], gold: str) -> None:
     completion = Completion(f"<answer>{''.join(parts)}</answer>")
     values = [Choice(letters="ABC")(Example("x", answer=letter), completion).value for letter in "ABC"]
@@ -41,7 +41,7 @@ def test_at_most_one_letter_is_correct(parts: list[str], gold: str) -> None:
 
 
 @given(letter=st.sampled_from("ABCD"), gold=st.sampled_from("ABCD"), text=st.text(max_size=30))
-@settings(max_examples=200, deadline=None)
+@settings(deadline=None)
 def test_a_labeled_option_counts_as_its_letter_whatever_its_text(letter: str, gold: str, text: str) -> None:
     if set("ABCDabcd()<>\\") & set(unicodedata.normalize("NFKC", text)):
         return

@@ -28,7 +28,7 @@ def value(verifier: StrictFormat | SoftFormat | TagCount, text: str, prefill: st
 
 
 @given(text=TEXTS)
-@settings(max_examples=400, deadline=None)
+@settings(deadline=None)
 def test_a_strictly_correct_format_gets_full_credit_from_all_format_verifiers(text: str) -> None:
     strict, soft, tags = value(StrictFormat(), text), value(SoftFormat(), text), value(TagCount(), text)
     assert strict in (0, 1)
@@ -40,7 +40,7 @@ def test_a_strictly_correct_format_gets_full_credit_from_all_format_verifiers(te
 
 
 @given(reasoning=st.text(max_size=40), answer=st.text(max_size=20), junk=st.text(max_size=20))
-@settings(max_examples=300, deadline=None)
+@settings(deadline=None)
 def test_strict_format_accepts_exactly_the_blocks_around_texts_without_tags(
     reasoning: str, answer: str, junk: str
 ) -> None:
@@ -52,7 +52,7 @@ def test_strict_format_accepts_exactly_the_blocks_around_texts_without_tags(
 
 
 @given(text=TEXTS)
-@settings(max_examples=300, deadline=None)
+@settings(deadline=None)
 def test_the_style_of_line_endings_does_not_matter(text: str) -> None:
     for verifier in (
         StrictFormat(),
@@ -64,7 +64,7 @@ def test_the_style_of_line_endings_does_not_matter(text: str) -> None:
 
 
 @given(text=TEXTS)
-@settings(max_examples=200, deadline=None)
+@settings(deadline=None)
 def test_a_prefill_counts_as_part_of_the_turn(text: str) -> None:
     for verifier in (StrictFormat(), SoftFormat(), TagCount(trailing_penalty=PENALTY)):
         assert value(verifier, text, prefill="<think>\n") == value(verifier, "<think>\n" + text)
@@ -81,7 +81,7 @@ def test_the_prefill_of_a_completion_takes_precedence() -> None:
 
 
 @given(text=TEXTS, junk=st.text("xyz ", max_size=30), more=st.text("xyz", min_size=1, max_size=30))
-@settings(max_examples=200, deadline=None)
+@settings(deadline=None)
 def test_more_trailing_text_never_increases_the_value(text: str, junk: str, more: str) -> None:
     verifier = TagCount(trailing_penalty=PENALTY)
     assert value(verifier, text + junk + more) <= value(verifier, text + junk) or "</answer>" not in text

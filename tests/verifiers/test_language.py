@@ -145,7 +145,7 @@ def test_indistinguishable_languages_count_as_one(text: str) -> None:
 @given(
     parts=st.lists(st.sampled_from([ENGLISH, GERMAN, CHINESE, "$x$", "12", "\n", "\r\n", "`", "$", "\\["]), max_size=8)
 )
-@settings(max_examples=100, deadline=None)
+@settings(deadline=None)
 def test_bounds_and_line_ends(parts: list[str]) -> None:
     text = " ".join(parts)
     result = score(text)

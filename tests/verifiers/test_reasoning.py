@@ -45,7 +45,7 @@ def value(verifier: ReasoningSteps | ReasoningLength, text: str) -> float:
 
 
 @given(lines=st.lists(LINES, max_size=8), new_line=LINES)
-@settings(max_examples=200, deadline=None)
+@settings(deadline=None)
 def test_another_line_adds_at_most_its_step_and_repeats_add_none(lines: list[str], new_line: str) -> None:
     verifier = ReasoningSteps(EVERYTHING, target=100)
     before, after = value(verifier, "\n".join(lines)), value(verifier, "\n".join([*lines, new_line]))
@@ -57,7 +57,7 @@ def test_another_line_adds_at_most_its_step_and_repeats_add_none(lines: list[str
 
 
 @given(text=st.text("abcdefghij \n\t.,;:!?-", max_size=200))
-@settings(max_examples=200, deadline=None)
+@settings(deadline=None)
 def test_words_are_runs_of_plain_letters(text: str) -> None:
     spaced = "".join(character if character.isalpha() else " " for character in text)
     assert list(words(text)) == spaced.split()
@@ -119,13 +119,13 @@ def test_every_chinese_character_is_a_word(text: str) -> None:
 
 
 @given(texts=st.lists(TEXTS, min_size=2, max_size=2))
-@settings(max_examples=200, deadline=None)
+@settings(deadline=None)
 def test_the_words_of_concatenated_texts_add_up(texts: list[str]) -> None:
     assert [*words(texts[0]), *words(texts[1])] == list(words("\n".join(texts)))
 
 
 @given(text=TEXTS, addition=st.sampled_from(["word ", "数"]))
-@settings(max_examples=200, deadline=None)
+@settings(deadline=None)
 def test_more_words_never_decrease_the_value(text: str, addition: str) -> None:
     verifier = ReasoningLength(EVERYTHING, tiers={1: 0.1, 2: 0.2, 5: 0.5, 10: 1.0})
     before, after = value(verifier, text + " "), value(verifier, f"{text} {addition}")

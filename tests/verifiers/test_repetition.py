@@ -40,7 +40,7 @@ def value(text: str, n: int = 3) -> float:
 
 
 @given(letters=st.text("abc数", max_size=40), n=st.integers(1, 5))
-@settings(max_examples=300, deadline=None)
+@settings(deadline=None)
 def test_every_repeated_n_gram_counts(letters: str, n: int) -> None:
     grams = Counter(letters[at : at + n] for at in range(len(letters) - n + 1))
     repeats = sum(count - 1 for count in grams.values())
@@ -49,7 +49,7 @@ def test_every_repeated_n_gram_counts(letters: str, n: int) -> None:
 
 
 @given(text=st.text(max_size=60), n=st.integers(1, 5))
-@settings(max_examples=200, deadline=None)
+@settings(deadline=None)
 def test_bounds_and_line_ends(text: str, n: int) -> None:
     assert -1 < value(text, n) <= 0
     assert value(text, n) == value(text.replace("\n", "\r\n"), n)

@@ -54,7 +54,7 @@ def test_the_explanation_names_the_keywords() -> None:
 
 
 @given(text=TEXTS, more=TEXTS)
-@settings(max_examples=200, deadline=None)
+@settings(deadline=None)
 def test_sentences_add_up_and_each_keyword_counts_once(text: str, more: str) -> None:
     text_value, more_value = value(text), value(more)
     assert text_value in range(len(KEYWORDS) + 1)
