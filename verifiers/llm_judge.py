@@ -14,7 +14,7 @@ from grpo_env.errors import UsageError, nearest
 from grpo_env.registry import SAFE, is_safe_mode, verifier
 
 from .answers.extract import final_answer
-from .blocks import passage, whole_turn
+from .blocks import whole_turn
 from .llm_judge_prompt import (
     PLACES,
     Question,
@@ -49,7 +49,7 @@ class LLMJudge(BatchVerifier):
     """1 if a language model finds the answer equal to the gold answer, else 0; or its grade by a ``rubric``, 0 to 1.
 
     *Equality*: the judge sees the question (the last user message), the gold answer and the completion's final answer,
-    extracted as by ``accuracy``; with ``text: completion`` also the reasoning. A missing or denied answer scores 0
+    extracted as by ``accuracy``; with ``text: completion`` all of the text. A missing or denied answer scores 0
     without a request. *Rubric*: it sees the question, the gold answer (if there is one) and the whole completion, and
     grades within ``scale``; the value is (grade - low) / (high - low). Without a prompt the completion is unscored
     (``not_applicable``), unless a ``template`` leaves out the question.
@@ -88,11 +88,11 @@ class LLMJudge(BatchVerifier):
     """The grading criteria; without a rubric the judge compares the final answer with the gold answer."""
     scale: tuple[float, float] = (0.0, 10.0)
     """The worst and the best grade of the rubric."""
-    text: Literal["answer", "reasoning", "completion"] | None = None
+    text: Literal["answer", "completion"] | None = None
     """What the judge sees of a completion: by default the ``answer``, with a rubric the whole ``completion``."""
     template: str | None = None
     """The whole message to the judge in your own words. ``{question}``, ``{reference}``, ``{rubric}`` and one of
-    ``{answer}``, ``{reasoning}`` and ``{completion}``, which says what the judge sees, stand for the texts."""
+    ``{answer}`` and ``{completion}``, which says what the judge sees, stand for the texts."""
     format: Format = field(default_factory=Format)
 
     in_process: ClassVar[bool] = False
@@ -122,8 +122,8 @@ class LLMJudge(BatchVerifier):
             return
         if unknown := sorted(named - set(PLACES)):
             raise UsageError(f"template: {{{unknown[0]}}}: {nearest(unknown[0], PLACES)}; texts stand in single braces")
-        if len(named & {"answer", "reasoning", "completion"}) != 1 or self.text is not None:
-            raise UsageError("template: names one of {answer}, {reasoning} and {completion}, instead of 'text'")
+        if len(named & {"answer", "completion"}) != 1 or self.text is not None:
+            raise UsageError("template: names one of {answer} and {completion}, instead of 'text'")
         if ("rubric" in named) != (self.rubric is not None):
             raise UsageError("template: {rubric} stands for the text of 'rubric': give both or none")
 
@@ -181,17 +181,16 @@ class LLMJudge(BatchVerifier):
         return text
 
     def _completion(self, example: Example, completion: Completion) -> str | Score:
-        """The whole completion or its reasoning, or the score of one without."""
-        whole = self._seen == "completion"
-        text = whole_turn(self.format, completion)[0] if whole else passage("reasoning", self.format, completion) or ""
+        """The whole completion, or the score of an empty one."""
+        text = whole_turn(self.format, completion)[0]
         if _is_unreadable(text):
-            return Score(0.0, "no_answer", gold=example.answer, explanation=f"the {self._seen} is empty")
+            return Score(0.0, "no_answer", gold=example.answer, explanation="the completion is empty")
         return text
 
     @property
-    def _seen(self) -> Literal["answer", "reasoning", "completion"]:
+    def _seen(self) -> Literal["answer", "completion"]:
         if self.template is not None:
-            return next(name for name in ("answer", "reasoning", "completion") if name in places(self.template))
+            return "answer" if "answer" in places(self.template) else "completion"
         return self.text or ("answer" if self.rubric is None else "completion")
 
     def _value(self, question: Question, reply: Reply) -> float | None:

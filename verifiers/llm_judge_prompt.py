@@ -59,7 +59,7 @@ _ESCAPED = lazy_compile(
 )
 _LONGEST_LINE = 100
 _PLACE = lazy_compile(r"\{(\w+)\}")
-PLACES = ("question", "reference", "answer", "reasoning", "completion", "rubric")
+PLACES = ("question", "reference", "answer", "completion", "rubric")
 _LONGEST_ECHO = 2000
 
 

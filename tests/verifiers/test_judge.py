@@ -103,13 +103,6 @@ def test_several_answers_are_sent_together_and_the_completion_on_request(peer):
     assert second == text("72").text
 
 
-def test_the_judge_may_see_the_reasoning_alone(peer):
-    server = peer(judge_by_equality)
-    judge(server.url, text="reasoning")(EXAMPLE, text("72"))
-    assert request_data(server.requests[0])[0]["answer"].strip() == "secret reasoning, maybe 72"
-    assert judge(server.url, text="reasoning")(EXAMPLE, Completion("<answer>72</answer>")).status == "no_answer"
-
-
 @pytest.mark.parametrize(
     ("completion", "status"),
     [
