@@ -4,7 +4,6 @@ import json
 import math
 import os
 import pickle
-import re
 import sys
 from types import SimpleNamespace
 
