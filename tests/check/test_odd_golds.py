@@ -133,11 +133,6 @@ def test_letters_with_the_texts_of_their_options_need_no_kind(tmp_path):
     assert "advice" not in result.facts
 
 
-def test_patterns_are_no_answers(tmp_path):
-    task = make_task(tmp_path, ["gr[ae]y", "b.ue"], {"pattern": {}}, metric="pattern")
-    assert "gold" in check(task).not_run
-
-
 def test_the_advice_keeps_the_other_options(tmp_path):
     verifiers = {"right": {"use": "accuracy", "weight": 0.5, "sources": ["boxed", "answer_tag"]}}
     result = check(make_task(tmp_path, [*map(str, range(30)), "3-1"], verifiers, metric="right"))

@@ -16,7 +16,7 @@ from grpo_env.core import Completion, Example
 from grpo_env.errors import UsageError
 from grpo_env.results.export import export_file
 from grpo_env.results.export.training_sets import Prm
-from grpo_env.results.report import make_report
+from grpo_env.results.report import make_report, render
 from grpo_env.results.rows import read_scores
 from grpo_env.scoring import OutputFile, score_files
 from grpo_env.scoring.summary import ScoreSummary
@@ -137,7 +137,7 @@ def test_the_labels_are_read_by_export_report_and_labelled_steps(chain: Chain, f
     assert {tuple(row["completions"]) for row in exported} == {tuple(row["text"].split()) for row in rows}
     (first,) = [row for row in exported if row["completions"] == ["a", "b", "ba"]]
     assert first["labels"] == [label >= 0.5 for label in rows[0]["labels"]]
-    assert [steps.part for steps in make_report(out).steps] == ["rollouts"]
+    assert "rollouts" in render(make_report(out))
     for row in rows:
         score = LabelledSteps("labels")(Example("x", info=row), Completion(row["text"]))
         assert [step.value for step in score.steps] == row["labels"]
