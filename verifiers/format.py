@@ -9,7 +9,7 @@ from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
 from grpo_env.registry import verifier
 
 from .answers.extract.boxed import boxed as box_in
-from .blocks import Tag, find_tags, first_block, is_blank, tag_names, whole_turn
+from .blocks import Block, Tag, find_tags, first_block, is_blank, tag_names, whole_turn
 
 
 @verifier("strict_format")
@@ -144,11 +144,7 @@ class SoftFormat(Verifier):
         credits, end, faults = [], 0, []
         for name in names:
             block = first_block(text, name)
-            content = "" if block is None or block.closed_at is None else text[block.start : block.end]
-            fault = f"no complete {name} block" if is_blank(content) else ""
-            if name == self.format.answer:
-                fault = fault or (_NO_BOX if self.boxed and _lacks_box(content) else "")
-            if block is None or fault:
+            if (fault := self._fault(text, block, name)) or block is None:
                 faults.append(fault)
                 continue
             repeated = len(find_tags(text, name)) != 2
@@ -163,6 +159,13 @@ class SoftFormat(Verifier):
         in_order = len(credits) == count and not any(fault.endswith(_OUT_OF_ORDER) for fault in faults)
         value = 0.8 * sum(credits) / count + (0.2 if in_order else 0.0)
         return Score(round(value, 10), explanation="; ".join(faults) or "all blocks in order")
+
+    def _fault(self, text: str, block: Block | None, name: str) -> str:
+        """Why a block gets nothing, "" if it gets something."""
+        content = "" if block is None or block.closed_at is None else text[block.start : block.end]
+        if is_blank(content):
+            return f"no complete {name} block"
+        return _NO_BOX if name == self.format.answer and self.boxed and _lacks_box(content) else ""
 
 
 _NO_BOX = "the answer has no box"

@@ -26,7 +26,7 @@ _OTHER = lazy_compile(
 
 
 def from_answer_tags(text: str, tags: list[Tag], read: Callable[[str], ExtractedAnswer]) -> ExtractedAnswer | None:
-    """What ``read`` finds inside all pairs of tags; none if a pair is incomplete, nested or empty."""
+    """What ``read`` finds inside all pairs of tags; none if a pair is nested or empty, or has no end and no box."""
     tags = _not_mentioned(text, tags)
     if not tags:
         return None
@@ -41,16 +41,21 @@ def from_answer_tags(text: str, tags: list[Tag], read: Callable[[str], Extracted
             contents.append(text[opening.end : tag.start])
             denied = denied or (len(contents) <= MAX_ANSWERS and is_denied(text, opening.start))
             opening = None
-    if opening is not None and not contents and (box := boxed(text[opening.end :])) and box.answers:
-        return box  # the stop string "</answer>" is not part of the text
     if opening is not None or not contents:
-        return ExtractedAnswer((), "answer_tag", f"the answer tag is not {'closed' if opening else 'opened'}")
+        in_box = _box_behind(text, opening.end) if opening and not contents else None
+        return in_box or ExtractedAnswer((), "answer_tag", f"the answer tag is not {'closed' if opening else 'opened'}")
     parts = [read(content) for content in contents]
     for part in parts:
         if not part.answers:
             return part
     answers = [answer for part in parts for answer in part.answers]
     return extracted(answers, "answer_tag", denied=denied or any(part.denied for part in parts), end=tags[-1].end)
+
+
+def _box_behind(text: str, start: int) -> ExtractedAnswer | None:
+    """The box behind a tag that is not closed: the stop string ``</answer>`` is not part of a text."""
+    box = boxed(text[start:])
+    return box._replace(end=start + box.end) if box and box.answers else None
 
 
 def other_tags(text: str) -> ExtractedAnswer | None:
