@@ -42,20 +42,21 @@ def from_answer_tags(text: str, tags: list[Tag], read: Callable[[str], Extracted
             denied = denied or (len(contents) <= MAX_ANSWERS and is_denied(text, opening.start))
             opening = None
     if opening is not None or not contents:
-        in_box = _box_behind(text, opening.end) if opening and not contents else None
-        return in_box or ExtractedAnswer((), "answer_tag", f"the answer tag is not {'closed' if opening else 'opened'}")
+        not_opened = ExtractedAnswer((), "answer_tag", "the answer tag is not opened")
+        return _not_closed(text, opening.end, len(tags)) if opening else not_opened
     parts = [read(content) for content in contents]
-    for part in parts:
-        if not part.answers:
-            return part
+    if empty := next((part for part in parts if not part.answers), None):
+        return empty
     answers = [answer for part in parts for answer in part.answers]
     return extracted(answers, "answer_tag", denied=denied or any(part.denied for part in parts), end=tags[-1].end)
 
 
-def _box_behind(text: str, start: int) -> ExtractedAnswer | None:
-    """The box behind a tag that is not closed: the stop string ``</answer>`` is not part of a text."""
-    box = boxed(text[start:])
-    return box._replace(end=start + box.end) if box and box.answers else None
+def _not_closed(text: str, start: int, count: int) -> ExtractedAnswer:
+    """No answer; or the box behind the only tag, since the stop string ``</answer>`` is not part of a text."""
+    box = boxed(text[start:]) if count == 1 else None
+    if box and box.answers:
+        return box._replace(end=start + box.end)
+    return ExtractedAnswer((), "answer_tag", "the answer tag is not closed")
 
 
 def other_tags(text: str) -> ExtractedAnswer | None:
