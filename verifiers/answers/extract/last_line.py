@@ -18,7 +18,7 @@ from .sentence import block_at_end
 
 MAX_WORDS = 6
 _MARKED = lazy_compile(r"(\*\*|`)([^*`\n]{1,80})\1")
-_LABEL = lazy_compile(r"\A\*\*[A-Z][A-Za-z -]{2,40}(?::\*\*|\*\*:)(?=\s)")  # **Result:** 5
+_LABEL = lazy_compile(r"\A(?:[-*]\s+)?\*\*[A-Z][A-Za-z -]{0,40}(?::\*\*|\*\*:)(?=\s)")  # **Result:** 5, - **D:** no
 # "It is not **18**.", "Avoid `git pull`.", "Maybe **18**.", "17 or **18**"
 _UNSURE = lazy_compile(
     rf"(?:(?:\b(?:not|never)\b(?! only)|\bcannot\b|n['\u2019]t\b|\b(?:{DOUBTS}|avoid"
