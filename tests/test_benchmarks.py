@@ -178,6 +178,67 @@ def test_the_unseen_rows_are_read_as_their_sources_read_them(tmp_path: Path) -> 
     ]
 
 
+def test_the_recent_rows_are_read_as_their_sources_read_them(tmp_path: Path) -> None:
+    """By hand, of each source: the label, the answer that it reads, and what it leaves out."""
+    root, tried = "c/reasoninggym-paper-experiments", {"full_model_response": "It is 2.", "model_answer": "2"}
+    scored = {"expected_answer": "2", "completions": [{**tried, "score": 1.0}]}
+    partial = {"expected_answer": "3", "completions": [{**tried, "score": 0.5}]}
+    of_math = {"gt": "7", "code": ["So 8."], "score": [False], "pred": ["8"]}
+    by_step = {"categories": [{"datasets": [{"results": [{**scored, "completions": scored["completions"] * 4}]}]}]}
+    cousins = {"right_answer": "4", "model": "lab/m", "model_response": "### Answer: 3", "parsed_answer": "3"}
+    chosen = {"right_answer": "null", "correct": False}
+    picture = {"answer": "B", "response": "Answer: B", "if_right": True, "pred_indexs": "B"}
+    asked = "Which?\nOptions:\nA. \\ce{H2O}\nB. Gold\n"
+    option = {"prompt": asked, "targets_": {"H2O": 1, "Gold": 0}, "metrics": {"hamming": 0}, "parsed_output": ["A"]}
+    number = {"targets_": 5.0, "metrics": {}, "parsed_output": 6.0}
+    near = {"targets_": 1000.0, "metrics": {}, "parsed_output": 1001.0}
+    plain = {"answer": "9", "model_generation": "Nine.", "score": True, "pred": "9"}
+    coded = {"answer": "9", "code": "Ten.", "score": [False], "pred": ["10"]}
+    said = {"triggered_refusal": False, "output": {"text": "I say so."}}
+    chemistry = "f/src/data/chem-bench-main/reports/{}/x/reports/{}.json"
+    files = {
+        "a/gpqa_diamond_m_eval.csv": "r1,a1,r2,a2,r3,a3,r4,a4\nIt is A.,A,It is A.,A,,,,\n",
+        **{f"b/data/benches/{name}.jsonl": "" for name in ("mgsm", "gpqa", "mmlu", "bbh")},
+        "b/data/benches/math.jsonl": json.dumps({"id": 1, "target": "5"}),
+        "b/data/results/math/m.jsonl": json.dumps({"id": "1", "answer": "5.", "is_correct": True, "pred": "5"}),
+        f"{root}/zero-shot/easy/m_2025/games/dice.json": json.dumps({"results": [scored, partial]}),
+        f"{root}/zero-shot/easy/m_2025/games/sudoku.json": json.dumps({"results": [scored]}),
+        f"{root}/math-evals/lab/m/math_eval/svamp/out.jsonl": json.dumps(of_math),
+        f"{root}/math-evals/lab/m/math_eval/svamp/out_metrics.json": "{}",
+        f"{root}/math-evals/llama/step_400/amc23/run/results.json": json.dumps(by_step),
+        "d/collected_responses/out.json": json.dumps([{**cousins, "correct": False}, chosen]),
+        "e/mmmu-pro/output/gpt-4o_cot.jsonl": json.dumps(picture),
+        chemistry.format("o1", "a"): json.dumps([{**said, **option}]),
+        chemistry.format("o1", "b"): json.dumps([{**said, **number}]),
+        chemistry.format("o1", "c"): json.dumps([{**said, **near}]),
+        chemistry.format("gpt-4", "a"): json.dumps([{**said, **option}]),
+        "g/evaluation/output/m/out.jsonl": json.dumps(plain) + "\n" + json.dumps(coded),
+        "g/evaluation/output/m_test/out.jsonl": json.dumps(plain),
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    folders = [str(tmp_path / folder) for folder in "abcdefg"]
+    command = [sys.executable, str(FOLDER / "natural_recent.py"), *folders, "--out", str(tmp_path / "rows")]
+    subprocess.run(command, check=True)
+    rows = [json.loads(line) for line in (tmp_path / "rows").read_text().splitlines()]
+    found = [(row["source"], row["gold"], row["completion"], row["label"], row.get("extracted")) for row in rows]
+    assert found == [
+        ("gpqa_diamond_exp", "A", "It is A.", True, "<answer>A</answer>"),
+        ("gpqa_diamond_exp", "B", "It is A.", False, "<answer>A</answer>"),
+        ("simple-evals-ru/math", "5", "5.", True, "<answer>5</answer>"),
+        ("reasoning-gym-eval/zero-shot", "2", "It is 2.", True, "<answer>2</answer>"),
+        ("reasoning-gym-eval/math-evals", "2", "It is 2.", True, "<answer>2</answer>"),
+        ("reasoning-gym-eval/math-evals", "7", "So 8.", False, "<answer>8</answer>"),
+        ("AIW", "4", "### Answer: 3", False, "<answer>3</answer>"),
+        ("MMMU-Pro", "B", "Answer: B", True, "<answer>B</answer>"),
+        ("chembench-paper", "A", "I say so.", True, "<answer>A</answer>"),
+        ("chembench-paper", "5", "I say so.", False, "<answer>6.0</answer>"),
+        ("omni-math-rule-ca", "9", "Nine.", True, "<answer>9</answer>"),
+        ("omni-math-rule-ca", "9", "Ten.", False, "<answer>10</answer>"),
+    ]
+
+
 def test_gold_answers_are_echoed_and_counted(tmp_path: Path) -> None:
     rows = {"a": ["$x=2$ or $x=3$", "$y=1-$", "", None], "b": ["9 * 2 = 18\n#### 18"]}
     for name, answers in rows.items():
