@@ -25,7 +25,7 @@ _SENTENCE_END = lazy_compile(
 _MATH = {"$$": "$$", "\\[": "\\]", "\\(": "\\)", "$": "$"}
 _FENCE = lazy_compile(r"(```|\"\"\")[a-z0-9+#]{0,12}[ \t]*\n\s*([^\n`]*?)[ \t]*(?:\n\s*)?\1")
 _BLOCK = lazy_compile(r"(?:\A|\n)[ \t]*(?:\$\$|\\\[)\s*([^\n]+?)\s*(?:\$\$|\\\])\Z")
-_IN_BRACES = lazy_compile(r"[^{}]+(?=\})")
+_IN_COMMAND = lazy_compile(r"\\(?:text|textbf|mathrm)\{[^{}]*\Z")
 _TAG = lazy_compile(
     r"\A\s*</?(?:b|i|u|em|strong|mark|p|span|div|br)\s*/?>\s*|\s*</?(?:b|i|u|em|strong|mark|p|span|div|br)\s*/?>\s*\Z",
     re.IGNORECASE,
@@ -59,8 +59,8 @@ def statement(text: str, start: int) -> tuple[str, int]:
 def _without_marks(text: str, start: int, stated: str) -> str:
     """What is stated without the marks of emphasis that begin in it or right before it, and without HTML's tags."""
     plain = stated.strip()
-    if "}" in plain and (inner := _IN_BRACES.match(plain)):  # \\text{Answer: A}
-        plain = inner[0].rstrip()
+    if "}" in plain and _IN_COMMAND.search(text, max(0, start - 80), start):  # \\text{Answer: A}
+        plain = plain.partition("}")[0].rstrip()
     if "*" in plain:
         mark = "**" if plain.startswith("**") or text[max(0, start - 2) : start] == "**" else "*"
         begins = plain.startswith(mark)
