@@ -36,7 +36,7 @@ from ..math.normal import normal
 from ..quantities.number import OverLimitError, read_number
 from .after import with_later_answers
 from .boxed import EMPTY, boxed
-from .ending import before_new_question, without_farewell
+from .ending import before_new_question, repeats_question, without_farewell
 from .hashes import hashes
 from .json_field import json_field
 from .last_choice import letter_at_end, only_letter, truth_at_end
@@ -116,7 +116,7 @@ def final_answer(
         return ExtractedAnswer((), "reasoning", "the reasoning block is not closed")
     before = before_new_question(text)
     found = _found(format, before, sources, accepts, kind)
-    if found.source == "none" and before != text:  # it repeats the question that it was asked
+    if found.source == "none" and before != text and repeats_question(before):
         found = _found(format, text, sources, accepts, kind)
     return found
 

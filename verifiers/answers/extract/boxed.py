@@ -22,7 +22,11 @@ _BLANK = lazy_compile(
     r"|(?:\\text\{\s*)?(?:the |your |final )*(?:answer|result|number)s?(?: here)?\s*\}?",
     re.IGNORECASE,
 )
-_SENTENCE = lazy_compile(r"(?=.{25})(?:.*\\text(?:bf)?\{|\s*[A-Z][a-z]*\s[a-z]).*", re.DOTALL)
+_SENTENCE = lazy_compile(
+    r"(?=.{25})(?!.*\b(?:no|not|none|cannot)\b)(?:\\text(?:bf)?\{)?\s*"
+    r"(?:(?:let|we|wlog|since|suppose|consider|there (?:is|are)|substitut\w*|first|note)\b.*|[A-Z].*[.:][\s}]*)",
+    re.DOTALL | re.IGNORECASE,
+)
 
 
 def boxed(text: str) -> ExtractedAnswer | None:

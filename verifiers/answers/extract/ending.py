@@ -20,7 +20,15 @@ _FAREWELL = lazy_compile(
     r"|do you (?:have|want to try) (?:any )?other) [^\n]*",
     re.IGNORECASE,
 )
+_INTRODUCTION = lazy_compile(
+    r"\s*(?:let['\u2019]s|let (?:me|us)|i(?:['\u2019]ll| will| can| need to)|to|here|sure|okay)\b", re.IGNORECASE
+)
 _ENDS_OF_REMAINS = (">", ":", "Q", "Question", "User", "Human", "Problem")
+
+
+def repeats_question(before: str) -> bool:
+    """Whether a text only introduces the question below it: "Let's solve it step by step." """
+    return before.rstrip().endswith(":") or _INTRODUCTION.match(before) is not None
 
 
 def without_farewell(text: str) -> str:

@@ -10,7 +10,7 @@ import re
 
 from grpo_env.lazy_regex import lazy_compile
 
-from ..hedges import CORRECTS, WRONG
+from ..hedges import CORRECTS, DENIES, LEAVES_OPEN, WRONG
 from .last_line import last_line
 from .last_sentence import DOUBTFUL
 from .result import ExtractedAnswer, extracted
@@ -36,15 +36,27 @@ _CORRECTED = lazy_compile(
 _LABELED = lazy_compile(r"\W{0,4}(?:[Oo]ption\s)?[A-J](?:[.):]|\*\*)")
 _CODE = lazy_compile(r"`[^`\n ]* [^`\n]*`")
 _TRUTH_AT_END = lazy_compile(
-    r"\b(?:is|be|to|in|yields|gives):?\s[*`\"']{0,3}(?P<truth>true|false|yes|no)\W*\Z", re.IGNORECASE
+    r"(?:so|thus|therefore|hence|finally|in conclusion)\b(?!.*\bif\b).{0,200}\b(?:is|be|to|in|yields|gives):?\s"
+    r"[*`\"']{0,3}(?P<truth>true|false|yes|no)\W*\Z",
+    re.IGNORECASE,
+)
+_CHOSEN = lazy_compile(  # without a mark: "Therefore I choose C.", "D it is."
+    r"\b(?:choose|chose|pick|select|go (?:with|for)|answer|be|is)\W{1,3}[B-HJ](?![\w'])|\A\W*[B-HJ] it is\b"
+)
+_ENDS = "0123456789.!?*)`:\"'\u201d]|"  # of a text that is not cut off
+# What rules an option out, or only supposes it
+_AGAINST = lazy_compile(
+    rf"{DOUBTFUL.pattern}|\A\W*if\b|\b(?:{DENIES}|{LEAVES_OPEN}|depends|eliminat\w*|exclud\w*|rul\w+ out|discard\w*"
+    r"|contradict\w*|nothing|opposite|evidence|tempting|students|people|says?|said)\b",
+    re.IGNORECASE,
 )
 
 
 def truth_at_end(text: str) -> ExtractedAnswer | None:
     """Yes, no, true or false that the last line is marked with or ends in: "So the result is **False**." """
     line = _CODE.sub("", text.rstrip().rpartition("\n")[2])
-    truth = _TRUTH_AT_END.search(line)
-    if truth is None or DOUBTFUL.search(line[: truth.start()]):
+    truth = _TRUTH_AT_END.match(line)
+    if truth is None or _AGAINST.search(line[: truth.start("truth")]):
         return last_line(text)
     return extracted([truth["truth"]], "last_line")
 
@@ -53,11 +65,12 @@ def letter_at_end(text: str) -> ExtractedAnswer | None:
     """The only option that one of the last lines names: "This is option C.", "(D) It will fall.", "**B. 20 GeV**" """
     lines = [line for line in text[-LONGEST_END:].splitlines() if line.strip()] if "\\boxed" not in text else []
     for at in range(len(lines) - 1, max(-1, len(lines) - 1 - MAX_LINES), -1):
-        if _LETTER.search(lines[at]) is None:
-            continue
-        letter = only_letter(lines[at])
-        is_list = _LABELED.match(lines[at]) and at and _LABELED.match(lines[at - 1])
-        return extracted([letter], "last_line") if letter and not is_list else None
+        if _LETTER.search(lines[at]):
+            is_list = at and _LABELED.match(lines[at]) and _LABELED.match(lines[at - 1])
+            letter = None if is_list else only_letter(lines[at])
+            return extracted([letter], "last_line") if letter else None
+        if _CHOSEN.search(lines[at]) or lines[-1].rstrip()[-1] not in _ENDS:
+            return None
     return None
 
 
@@ -69,6 +82,6 @@ def only_letter(line: str) -> str | None:
     letter, match = letters.popitem()
     is_label = not line[: match.start()].strip("*(- ")  # what follows is the text of the option
     others = [*_OFFERED.finditer(line), *(_PREFERRED.finditer(line) if is_label else ())]
-    if any(other["letter"] != letter for other in others) or DOUBTFUL.search(line[: match.start()]):
+    if any(other["letter"] != letter for other in others) or _AGAINST.search(line[: match.start()]):
         return None
-    return None if (_CORRECTED if is_label else DOUBTFUL).search(line, match.end()) else letter
+    return None if (_CORRECTED if is_label else _AGAINST).search(line, match.end()) else letter

@@ -54,7 +54,7 @@ def from_answer_tags(text: str, tags: list[Tag], read: Callable[[str], Extracted
 def _not_closed(text: str, start: int, count: int) -> ExtractedAnswer:
     """No answer; or the box behind the only tag, since the stop string ``</answer>`` is not part of a text."""
     box = boxed(text[start:]) if count == 1 else None
-    if box and box.answers:
+    if box and box.answers and not text[start + box.end :].strip(" $.\n\\)]"):
         return box._replace(end=start + box.end)
     return ExtractedAnswer((), "answer_tag", "the answer tag is not closed")
 
