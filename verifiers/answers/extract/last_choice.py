@@ -20,7 +20,9 @@ LONGEST_END = 2000  # characters of them
 
 _LETTER = lazy_compile(
     r"\*\*\W{0,2}(?P<bold>[A-J])(?=\W{0,2}\*\*|[.):]\s)|\b(?:[Oo]ption|[Cc]hoice)\s[*(]{0,3}(?P<named>[A-J])(?![\w'])"
-    r"|\((?P<bracketed>[A-J])\)|\A(?P<label>[A-J])[.)]\s(?![A-Z]\.)|\b(?:is|be|likely):?\s[*(]{0,3}(?P<said>[A-J])(?=[.:)]\s)"
+    r"|(?:\A[*\s]{0,4}|\b(?:is|are|be|as|option|choice|answer):?\s[*]{0,2})\((?P<bracketed>[A-J])\)"
+    r"|\((?P<at_end>[A-J])\)(?=[*.]{0,4}(?:\s|\Z))(?!\s[a-z])|\A(?P<label>[A-J])[.)]\s(?![A-Z]\.)"
+    r"|\b(?:is|be|likely):?\s[*(]{0,3}(?P<said>[A-J])(?=[.:)]\s)"
 )
 # Another letter that is offered: "(B) looks right until ... so pick C"; not "C. A = 3, B = 4", the text of an option
 _OFFERED = lazy_compile(
