@@ -110,7 +110,6 @@ class Client:
         self.port, self.end, self.start = port, end, start
         self.responses: list[Response] = []
         self.problems: list[str] = []
-        self.rejected = 0  # requests with status 429, which are sent again
 
     def run(self, task: Task, ordinary: list[Case], hostile: list[Case], seed: int) -> None:
         rng = random.Random(seed)
@@ -121,11 +120,10 @@ class Client:
             cases = list(sample_cases(task, ordinary, hostile, rng, number))
             items = [{**case.item, "id": f"{number}/{index}"} for index, case in enumerate(cases)]
             body = json.dumps({"task": task.name, "items": items})
-            while not self._send(connection, body, number, cases):
-                time.sleep(0.1)
+            self._send(connection, body, number, cases)
 
-    def _send(self, connection: http.client.HTTPConnection, body: str, number: int, cases: list[Case]) -> bool:
-        """Send a request and check its response. Returns False if the server is busy and it must be sent again."""
+    def _send(self, connection: http.client.HTTPConnection, body: str, number: int, cases: list[Case]) -> None:
+        """Send a request and check its response."""
         start = time.perf_counter()
         try:
             connection.request("POST", "/score", body, {"Content-Type": "application/json"})
@@ -134,23 +132,19 @@ class Client:
         except (OSError, http.client.HTTPException) as error:
             self.problems.append(f"request {number}: {type(error).__name__}: {error}")
             connection.close()
-            return True
+            return
         latency = time.perf_counter() - start
-        if reply.status == 429:
-            self.rejected += 1
-            return False
         self.responses.append(Response(time.time() - self.start, latency, len(cases)))
         if reply.status != 200:
             self.problems.append(f"request {number}: status {reply.status}: {data[:200]!r}")
-            return True
+            return
         scores = json.loads(data)["scores"]
         if [score["id"] for score in scores] != [f"{number}/{index}" for index in range(len(cases))]:
             self.problems.append(f"request {number}: wrong ids")
-            return True
+            return
         for score, case in zip(map(without_timing, scores), cases, strict=True):
             if score != case.expected:
                 self.problems.append(f"request {number}: {json.dumps(score)[:300]}, not {case.expected!s:.300}")
-        return True
 
 
 def run_clients(port: int, count: int, seconds: float, seed: int, results: Any) -> None:
@@ -172,7 +166,6 @@ def run_clients(port: int, count: int, seconds: float, seed: int, results: Any) 
         thread.join()
     results.put([response for client in clients for response in client.responses])
     results.put([problem for client in clients for problem in client.problems])
-    results.put(sum(client.rejected for client in clients))
 
 
 class Disturber(threading.Thread):
@@ -267,7 +260,7 @@ def main() -> None:
     results.get()
     disturber = Disturber(server.pid, options.kills_every, options.seed)
     disturber.start()
-    responses, problems, rejected = results.get(), results.get(), results.get()
+    responses, problems = results.get(), results.get()
     disturber.done.set()
     disturber.join()
     process.join()
@@ -275,7 +268,7 @@ def main() -> None:
     code = server.wait(timeout=60)
     report(responses, disturber.memory, options.seconds)
     items = sum(response.items for response in responses)
-    print(f"\n{len(responses):,} requests, {items:,} items, {disturber.kills} processes killed, {rejected} retries")
+    print(f"\n{len(responses):,} requests, {items:,} items, {disturber.kills} processes killed")
     print(f"{len(problems)} wrong or missing responses; exit code of the server: {code}")
     for problem in problems[:10]:
         print(problem)

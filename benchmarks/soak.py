@@ -141,7 +141,7 @@ def main() -> None:
     responses = [response for client in clients for response in client.responses]
     items = sum(response.items for response in responses)
     print(f"{options.seconds:.0f} s: {len(responses):,} answered requests with {items:,} items, each as offline")
-    print(f"{disturber.kills} processes killed, {sum(client.rejected for client in clients)} times status 429")
+    print(f"{disturber.kills} processes killed")
     print(f"others: {', '.join(f'{count:,} times {status}' for status, count in sorted(statuses.counts.items()))}")
     print(f"{len(problems)} wrong or missing answers; exit code of the server after SIGTERM under load: {code}")
     first, last = quarter(disturber.memory, 0), quarter(disturber.memory, 3)
