@@ -21,7 +21,6 @@ our verdict was not the label, and rules of ours came from these rows: the figur
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 import random
@@ -32,7 +31,7 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
-from natural_set import Row, digest, row, write
+from natural_set import Row, build, row
 
 DOUBTFUL = Path(__file__).with_name("natural_recent_doubtful.txt")
 Strata = Iterator[tuple[tuple[str, ...], Row]]  # the first draws evenly over
@@ -213,15 +212,5 @@ def _lines(path: Path) -> Iterator[Row]:
         yield from (json.loads(line) for line in lines if line.strip())
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folders", nargs=len(READERS), type=Path, metavar="CLONE", help="in the order above")
-    parser.add_argument("--out", type=Path, default=Path("recent.jsonl"))
-    options = parser.parse_args()
-    doubtful = set(DOUBTFUL.read_text(encoding="ascii").split())
-    rows = [one for read, folder in zip(READERS, options.folders, strict=True) for one in drawn(read(folder))]
-    write([{**one, "doubtful": True} if digest(one) in doubtful else one for one in rows], options.out)
-
-
 if __name__ == "__main__":
-    main()
+    build(__doc__, READERS, drawn, DOUBTFUL, "recent.jsonl")

@@ -33,7 +33,7 @@ import re
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -193,6 +193,22 @@ def main() -> None:
         check(rows, options.check)
         return
     write(rows, options.out)
+
+
+def build(
+    doc: str, readers: Sequence[Callable[[Path], Any]], drawn: Callable[[Any], Iterable[Row]], doubtful: Path, out: str
+) -> None:
+    """The command of a script beside this one: ``drawn`` of what each reader finds in its clone, written to a file.
+
+    ``doubtful`` names rows by their digests.
+    """
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
+    parser.add_argument("folders", nargs=len(readers), type=Path, metavar="CLONE", help="in the order above")
+    parser.add_argument("--out", type=Path, default=Path(out))
+    options = parser.parse_args()
+    names = set(doubtful.read_text(encoding="ascii").split())
+    rows = [one for read, folder in zip(readers, options.folders, strict=True) for one in drawn(read(folder))]
+    write([{**one, "doubtful": True} if digest(one) in names else one for one in rows], options.out)
 
 
 def write(rows: list[Row], path: Path) -> None:

@@ -22,7 +22,6 @@ label says.
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import re
@@ -32,7 +31,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from natural_set import Row, digest, row, write
+from natural_set import Row, build, row
 
 DOUBTFUL = Path(__file__).with_name("natural_unseen_doubtful.txt")
 Groups = Iterator[tuple[int, list[Row]]]
@@ -183,15 +182,5 @@ def _plain(text: str) -> str:
     return plain if (value := _float(plain)) is None else str(value)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folders", nargs=len(READERS), type=Path, metavar="CLONE", help="in the order above")
-    parser.add_argument("--out", type=Path, default=Path("unseen.jsonl"))
-    options = parser.parse_args()
-    doubtful = set(DOUBTFUL.read_text(encoding="ascii").split())
-    rows = [one for read, folder in zip(READERS, options.folders, strict=True) for one in drawn(read(folder))]
-    write([{**one, "doubtful": True} if digest(one) in doubtful else one for one in rows], options.out)
-
-
 if __name__ == "__main__":
-    main()
+    build(__doc__, READERS, drawn, DOUBTFUL, "unseen.jsonl")
