@@ -168,7 +168,7 @@ def _last_accepted(
     """The last text that is accepted, by the first source that has one."""
     for source in sources:
         if source == "last_line" and at_end:
-            answer = _last_line_accepted(text, accepts, at_end)
+            answer = at_end(text)
         else:
             answer = _with_accepted(format, text, source, sources, accepts)
         if answer is None or (not answer.answers and answer.reason == EMPTY):
@@ -197,12 +197,6 @@ def _with_accepted(
     if source == "answer_tag":
         return _in_tags(format, text, sources, accepts)
     return IN_TEXT[source](text)
-
-
-def _last_line_accepted(text: str, accepts: Callable[[str], bool], at_end: Read) -> ExtractedAnswer | None:
-    """What the last lines name, or all of a short last line if it is accepted."""
-    answer = last_line(text)
-    return at_end(text) or (answer if answer and not answer.end and any(map(accepts, answer.answers)) else None)
 
 
 def _in_tags(

@@ -64,13 +64,22 @@ def truth_at_end(text: str) -> ExtractedAnswer | None:
 
 
 def letter_at_end(text: str) -> ExtractedAnswer | None:
-    """The only option that one of the last lines names: "This is option C.", "(D) It will fall.", "**B. 20 GeV**" """
+    """The only option that one of the last lines names: "This is option C.", "(D) It will fall.", "**B. 20 GeV**".
+
+    Else all of a short last line, such as ``D``.
+    """
+    if letter := _named_at_end(text):
+        return extracted([letter], "last_line")
+    answer = last_line(text)
+    return answer if answer and not answer.end else None
+
+
+def _named_at_end(text: str) -> str | None:
     lines = [line for line in text[-LONGEST_END:].splitlines() if line.strip()] if "\\boxed" not in text else []
     for at in range(len(lines) - 1, max(-1, len(lines) - 1 - MAX_LINES), -1):
         if _LETTER.search(lines[at]):
             is_list = at and _LABELED.match(lines[at]) and _LABELED.match(lines[at - 1])
-            letter = None if is_list else only_letter(lines[at])
-            return extracted([letter], "last_line") if letter else None
+            return None if is_list else only_letter(lines[at])
         if _CHOSEN.search(lines[at]) or lines[-1].rstrip()[-1] not in _ENDS:
             return None
     return None
