@@ -13,8 +13,6 @@ from .rows import ScoreRow, location
 
 TOTAL = "total"
 
-LEFT_OUT = "the row does not ask for it"  # what the status means, which score rows do not repeat
-
 
 class PartScore(NamedTuple):
     """The score of a part, or the total: a ``Score`` as a row has it, without its nested parts.
@@ -104,11 +102,7 @@ def _walk(row: ScoreRow, parts: Any, prefix: str) -> Iterator[tuple[str, PartSco
 def _of_parts(nested: Sequence[tuple[str, PartScore]], name: str) -> str:
     """The explanation of a composite without one of its own: those of its parts."""
     parts = ((full.removeprefix(f"{name}."), score) for full, score in nested)
-    return "; ".join(f"{part}: {score.explanation}" for part, score in parts if "." not in part and _says_why(score))
-
-
-def _says_why(score: PartScore) -> bool:
-    return bool(score.explanation) and score.status != "left_out"
+    return "; ".join(f"{part}: {score.explanation}" for part, score in parts if "." not in part and score.explanation)
 
 
 def _part_score(row: ScoreRow, fields: Mapping[str, Any]) -> PartScore:
@@ -122,7 +116,7 @@ def _part_score(row: ScoreRow, fields: Mapping[str, Any]) -> PartScore:
         fields.get("answer"),
         fields.get("gold"),
         fields.get("kind"),
-        fields.get("explanation") or (LEFT_OUT if fields.get("status") == "left_out" else ""),
+        fields.get("explanation") or "",
         fields.get("rule") or "",
         fields.get("steps") or (),
     )
