@@ -22,9 +22,10 @@ _BLANK = lazy_compile(
     r"|(?:\\text\{\s*)?(?:the |your |final )*(?:answer|result|number)s?(?: here)?\s*\}?",
     re.IGNORECASE,
 )
-_SENTENCE = lazy_compile(
+# What only begins a solution: \text{Let the letter values be }S,E,T. (outputs on Omni-MATH)
+_BEGINNING = lazy_compile(
     r"(?=.{25})(?!.*\b(?:no|not|none|cannot)\b)(?:\\text(?:bf)?\{)?\s*"
-    r"(?:(?:let|we|wlog|since|suppose|consider|there (?:is|are)|substitut\w*|first|note)\b.*|[A-Z].*[.:][\s}]*)",
+    r"(?:let|we|wlog|since|suppose|consider|there (?:is|are)|substitut\w*|first|note)\b.*",
     re.DOTALL | re.IGNORECASE,
 )
 
@@ -45,7 +46,7 @@ def boxed(text: str) -> ExtractedAnswer | None:
         return ExtractedAnswer((), "boxed", NOT_CLOSED)
     filled = [box for box in boxes if box.content[:1].isdecimal() or not _BLANK.fullmatch(box.content)]
     if len(filled) > 1:  # \\boxed{\\text{Let n be the number.}} ... \\boxed{10}
-        filled = [box for box in filled[:-1] if not _SENTENCE.fullmatch(box.content)] + filled[-1:]
+        filled = [box for box in filled[:-1] if not _BEGINNING.fullmatch(box.content)] + filled[-1:]
     denied = any(is_denied(text, box.start) for box in filled[:MAX_ANSWERS])
     end = filled[-1].end if filled else 0
     unit = unit_behind(text, end) if len(filled) == 1 else ""
