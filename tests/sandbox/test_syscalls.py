@@ -15,10 +15,10 @@ import pytest
 
 from grpo_env.verifiers.sandbox.launch import Run, run, unavailable
 from grpo_env.verifiers.sandbox.limits import Limits
-from grpo_env.verifiers.sandbox.syscalls import ALLOWED, MACHINES, _rules, allow_list, report_clones
+from grpo_env.verifiers.sandbox.syscalls import ALLOWED, MACHINES, allow_list, report_clones, seccomp_rules
 
 PID = 4711
-RULES = {rule.name: rule.numbers for rule in _rules(PID)}
+RULES = {rule.name: rule.numbers for rule in seccomp_rules(PID)}
 HIGH = [1000, 4095, 2**16, 2**30, 2**30 + 57, 2**31 - 1]
 # With the arguments -1 these end or stop the process, or change what the next call needs.
 NOT_TRIED = ("exit", "exit_group", "pause", "rt_sigreturn", "rt_sigsuspend", "rt_sigtimedwait", "poll", "select",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 
@@ -13,14 +14,14 @@ import pytest
 from grpo_env import Example, Score, load_task
 from grpo_env.confidence_intervals import bootstrap, pass_at_k, wilson
 from grpo_env.errors import UsageError
-from grpo_env.trainer.commands.evaluate import SETTINGS, _pass_at, run_eval
+from grpo_env.trainer.commands.evaluate import SETTINGS, pass_at, run_eval
 from grpo_env.trainer.commands.sampling_policy import sampling_config
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.bundled import TASKS
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.sampling.sampler import Rollout
 from grpo_env.trainer.extensions.prompt_sampler import take
-from grpo_env.trainer.rollout import make_prompts
+from grpo_env.trainer.rollout import make_prompts, sample_rollouts
 from grpo_env.trainer.run.evaluation import evaluate, summarize
 from grpo_env.trainer.run.score_rows import write_scores
 from grpo_env.trainer.shared_types import ScoredRollout
@@ -89,7 +90,7 @@ def test_batches_change_neither_order_nor_result(policy: Policy, make_task) -> N
     for samples in (0, 3):
         results = [
             evaluate(
-                policy,
+                partial(sample_rollouts, policy),
                 make_prompts(make_task(), examples),
                 TrainConfig(prompts_per_step=p, sampling={"max_new_tokens": 10}),
                 samples=samples,
@@ -125,7 +126,7 @@ def test_pass_at_k_of_problems_never_solved_has_an_interval() -> None:
     """That of 0 of 5 problems; resamples of equal values would all have the same mean."""
     groups = [row for _ in range(5) for row in (scored(0.0), scored(0.5))]
     for k in (1, 2):
-        assert _pass_at(groups, 2, 0)[f"pass@{k}"] == {"value": 0.0, "interval": wilson(0, 5)}
+        assert pass_at(groups, 2, 0)[f"pass@{k}"] == {"value": 0.0, "interval": wilson(0, 5)}
 
 
 def test_the_result_is_json_also_where_nothing_can_be_scored(make_task) -> None:

@@ -12,8 +12,8 @@ from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.sampling.sampler import Rollout
 from grpo_env.trainer.extensions import dynamic_sampling
-from grpo_env.trainer.extensions.dynamic_sampling import GroupSelection
-from grpo_env.trainer.extensions.prompt_sampler import PromptSampler, sample_prompts
+from grpo_env.trainer.extensions.dynamic_sampling import SampledStep, differ, sample_groups
+from grpo_env.trainer.extensions.prompt_sampler import PromptSampler
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.run.checkpoint import RunFolder
 from grpo_env.trainer.shared_types import Prompt, ScoredRollout
@@ -31,15 +31,10 @@ CONFIG = TrainConfig(
 
 @pytest.fixture
 def fill(policy: Policy, make_task):
-    def call(step: int = 0, every: int = 2, **changes: object) -> tuple[list[ScoredRollout], list[ScoredRollout]]:
+    def call(step: int = 0, every: int = 2, **changes: object) -> SampledStep:
         task = make_task({"test_informative": {"weight": 1.0, "every": every}, "test_vowels": {"weight": 1.0}})
-        config = with_settings(CONFIG, **changes)
-        sampler, groups = PromptSampler(task, 1.0, task.examples("train")), GroupSelection(config)
-        while groups.missing:
-            prompts = sample_prompts([sampler], config.prompts_per_step, step, f"0{groups.seed}")[: groups.missing]
-            options = {"max_new_tokens": 6, "temperature": 1.0, "seed": f"0/{step}{groups.seed}"}
-            groups.add(roll_out(policy, prompts, config.group_size, **options))
-        return groups.selected, groups.sampled
+        sampler = PromptSampler(task, 1.0, task.examples("train"))
+        return sample_groups(policy, with_settings(CONFIG, **changes), [sampler], step)
 
     return call
 
@@ -49,7 +44,7 @@ def tokens(rollouts: list[ScoredRollout]) -> list[tuple[str, list[int]]]:
 
 
 def test_without_a_part_there_is_one_round(fill) -> None:
-    batch, sampled = fill(dynamic_sampling={"part": None})
+    sampled, batch = fill(dynamic_sampling={"part": None})
     assert batch == sampled
     assert len(batch) == 24
 
@@ -65,19 +60,17 @@ def test_without_a_part_there_is_one_round(fill) -> None:
     ],
 )
 def test_groups_with_one_value_of_the_part_are_uniform(values: list[float | None], informative: bool) -> None:
-    groups = GroupSelection(with_settings(CONFIG, group_size=3, prompts_per_step=1))
     rollout = Rollout([1], [2], "a", "stop", [0.0])
     parts = [Score(value, "scored" if value is not None else "error", name="test_informative") for value in values]
     scores = [Score(1.0, parts=(part,)) for part in parts]
-    groups.add([ScoredRollout(Example("0"), rollout, score) for score in scores])
-    assert groups.missing == (0 if informative else 1)
+    assert differ([ScoredRollout(Example("0"), rollout, score) for score in scores], "test_informative") == informative
 
 
 def test_uniform_groups_are_replaced(fill) -> None:
     again = 0
     for step in range(4):
-        batch, sampled = fill(step)
-        first = tokens(fill(step, dynamic_sampling={"part": None})[0])
+        sampled, batch = fill(step)
+        first = tokens(fill(step, dynamic_sampling={"part": None}).selected)
         assert all(row in tokens(sampled) for row in first)
         again += len(sampled) > len(first)
         # test_vowels differs within every group: only the named part counts.
@@ -90,19 +83,19 @@ def test_uniform_groups_are_replaced(fill) -> None:
 
 
 def test_a_step_is_the_same_whenever_it_runs(fill) -> None:
-    once, again, later = (tokens(fill(step)[1]) for step in (2, 2, 3))
+    once, again, later = (tokens(fill(step).sampled) for step in (2, 2, 3))
     assert once == again != later
 
 
 @pytest.mark.parametrize("rounds", [0, 1])
 def test_rounds_are_bounded(fill, rounds: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dynamic_sampling, "MAX_ROUNDS", rounds)
-    sampled = [len(fill(step)[1]) for step in range(4)]
+    sampled = [len(fill(step).sampled) for step in range(4)]
     assert 24 * rounds < max(sampled) <= 24 * (1 + rounds)
 
 
 def test_without_informative_groups_the_first_groups_fill_the_batch(fill) -> None:
-    batch, sampled = fill(every=0)
+    sampled, batch = fill(every=0)
     assert len(sampled) == 4 * len(batch)
     assert batch == sampled[:24]
 

@@ -18,8 +18,8 @@ from grpo_env.workers import scoring_process
 
 from ..engine.policy import load_policy
 from ..episodes.conversation import check_conversation
-from ..rollout import make_prompts, task_examples
-from ..run.evaluation import accuracy_interval, evaluate, known, mean_interval, summarize
+from ..rollout import make_prompts, sample_rollouts, task_examples
+from ..run.evaluation import Sample, accuracy_interval, evaluate, known, mean_interval, summarize
 from ..run.folder import with_nulls
 from ..run.progress import progress
 from ..run.prompt_lengths import fitting_examples
@@ -27,7 +27,7 @@ from ..run.score_rows import write_scores
 from ..run.task_checks import check_tags
 from ..shared_types import ScoredRollout
 from .sampling_policy import print_policy, sampling_config
-from .served_model import ServedModel, evaluate_served
+from .served_model import ServedModel
 
 # The settings of training that apply to an evaluation.
 SETTINGS = (
@@ -84,7 +84,7 @@ def run_eval(
     overlong, processes, writes = list[str](), 1, out is not None
     if isinstance(model, ServedModel):
         model.print_to(console)
-        rollouts = partial(evaluate_served, model, make_prompts(task, examples), config)
+        sample: Sample = model.sample_groups
     else:
         policy = load_policy(config.model, device=config.engine.device, precision=config.engine.precision)
         print_policy(policy, console)
@@ -92,9 +92,10 @@ def run_eval(
         check_conversation(policy, task)
         examples = fitting_examples(policy, task, "eval", examples, config.sampling, overlong.append)
         processes, writes = policy.accelerator.num_processes, writes and policy.accelerator.is_main_process
-        rollouts = partial(evaluate, policy, make_prompts(task, examples), config)
+        sample = partial(sample_rollouts, policy)
     with progress("eval", len(examples) * (1 + samples) // processes, console) as advance, pool.ended_after():
-        greedy, sampled = rollouts(samples=0, advance=advance), rollouts(samples=samples, advance=advance)
+        rollouts = partial(evaluate, sample, make_prompts(task, examples), config, advance=advance)
+        greedy, sampled = rollouts(samples=0), rollouts(samples=samples)
     if out is not None and writes:
         write_scores(out.path, task, sampled, samples, overwrite=out.overwrite, report=report)
     return {
@@ -109,12 +110,12 @@ def run_eval(
         "greedy": with_nulls(summarize(greedy)),
         "greedy_interval": accuracy_interval(greedy),
         "sampled": with_nulls(summarize(sampled)),
-        **_pass_at(sampled, samples, config.seed),
+        **pass_at(sampled, samples, config.seed),
         **({"overlong_prompts": overlong[0]} if overlong else {}),
     }
 
 
-def _pass_at(rollouts: Sequence[ScoredRollout], samples: int, seed: int) -> dict[str, Any]:
+def pass_at(rollouts: Sequence[ScoredRollout], samples: int, seed: int) -> dict[str, Any]:
     """pass@k for k = 1, 2, 4, ... and ``samples``, with intervals over problems.
 
     Correct means a metric of 1; unscored completions are left out.

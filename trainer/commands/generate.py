@@ -170,13 +170,13 @@ def _sample(
     request: Request,
     advance: Callable[[int], None],
 ) -> list[Rollout]:
-    temperature = 0.0 if request.greedy else config.sampling.temperature
-    seed = f"{config.seed}/{request.split}"
+    sampling, seed = config.sampling, f"{config.seed}/{request.split}"
+    if request.greedy:
+        sampling = sampling.model_copy(update={"temperature": 0.0})
     if isinstance(sampler, ServedModel):
-        return sampler.sample(prompts, request.copies, config, temperature=temperature, seed=seed, advance=advance)
-    ids = [sampler.prompt_ids(example, task.format) for task, _, example in prompts]
-    length, seeds = config.sampling.max_new_tokens, group_seeds(prompts, seed)
-    asked = SamplingRequest(ids, request.copies, length, temperature, seeds)
+        return sampler.sample(prompts, request.copies, sampling, seed, advance)
+    ids, seeds = [sampler.prompt_ids(example, task.format) for task, _, example in prompts], group_seeds(prompts, seed)
+    asked = SamplingRequest(ids, request.copies, sampling.max_new_tokens, sampling.temperature, seeds)
     return sample(sampler, asked, lambda number, group: advance(len(group)))
 
 

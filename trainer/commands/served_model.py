@@ -22,10 +22,10 @@ from grpo_env.plural import counted
 from grpo_env.scoring.completion import Recorded, read_completion
 from grpo_env.taskfile.task import Task
 
-from ..config import TrainConfig
+from ..config import SamplingConfig
 from ..engine.sampling.sampler import Rollout
-from ..rollout import SampledGroups, group_seeds, score_rollouts
-from ..shared_types import Prompt, ScoredRollout
+from ..rollout import SampledGroups, group_seeds
+from ..shared_types import Prompt
 
 KEY = "OPENAI_API_KEY"
 # The settings of training that apply to such a model.
@@ -83,9 +83,7 @@ class ServedModel:
         self,
         prompts: Sequence[Prompt],
         copies: int,
-        config: TrainConfig,
-        *,
-        temperature: float,
+        sampling: SamplingConfig,
         seed: str,
         advance: Callable[[int], None] = lambda count: None,
     ) -> list[Rollout]:
@@ -99,19 +97,34 @@ class ServedModel:
             for prompt, group_seed in zip(prompts, group_seeds(prompts, seed), strict=True)
             for copy in range(copies)
         ]
-        bodies = [self._body(prompt.example, row_seed, config, temperature) for prompt, row_seed in rows]
+        bodies = [self._body(prompt.example, row_seed, sampling) for prompt, row_seed in rows]
         replies = ask(self.endpoint, bodies, lambda number, reply: advance(1))
         return [_rollout(prompt.task, self._checked(reply)) for (prompt, _), reply in zip(rows, replies, strict=True)]
 
-    def _body(self, example: Example, seed: str, config: TrainConfig, temperature: float) -> dict[str, Any]:
+    def sample_groups(
+        self,
+        prompts: Sequence[Prompt],
+        group_size: int,
+        sampling: SamplingConfig,
+        seed: str,
+        advance: Callable[[int], None],
+    ) -> SampledGroups:
+        """As ``sample_rollouts``."""
+        rows = self.sample(prompts, group_size, sampling, seed, advance)
+        sampled = SampledGroups(prompts)
+        for number in range(len(prompts)):
+            sampled.add(number, rows[number * group_size : (number + 1) * group_size])
+        return sampled
+
+    def _body(self, example: Example, seed: str, sampling: SamplingConfig) -> dict[str, Any]:
         # OpenAI's own newer models take no other name; other servers, none but the old one.
         is_openai = urlsplit(self.endpoint.base_url).hostname == "api.openai.com"
         limit = "max_completion_tokens" if is_openai else "max_tokens"
         body: dict[str, Any] = {
             "model": self.name,
             "messages": [message._asdict() for message in example.prompt],  # type: ignore[union-attr]
-            "temperature": temperature,
-            limit: config.sampling.max_new_tokens,
+            "temperature": sampling.temperature,
+            limit: sampling.max_new_tokens,
             "seed": int.from_bytes(hashlib.sha256(seed.encode()).digest()[:4], "big") >> 1,
         }
         if example.chat_template_kwargs:
@@ -140,25 +153,3 @@ def _rollout(task: Task, reply: Reply) -> Rollout:
     finish = "stop" if reply.whole else "length"
     seen, _ = read_completion(task, reply.text, Recorded(reply.reasoning, finish, reply.num_tokens))
     return ServedRollout([], [], seen.text, seen.finish, [], seen=seen)
-
-
-def evaluate_served(
-    model: ServedModel,
-    prompts: Sequence[Prompt],
-    config: TrainConfig,
-    *,
-    samples: int,
-    advance: Callable[[int], None] = lambda count: None,
-) -> list[ScoredRollout]:
-    """``run.evaluation.evaluate`` for a model behind an endpoint, and prompts of one task."""
-    size, temperature = max(1, samples), config.sampling.temperature if samples else 0.0
-    chunk = max(1, config.prompts_per_step * config.group_size // size)
-    rollouts: list[ScoredRollout] = []
-    for start in range(0, len(prompts), chunk):
-        part = prompts[start : start + chunk]
-        rows = model.sample(part, size, config, temperature=temperature, seed=f"{config.seed}/eval", advance=advance)
-        sampled = SampledGroups(part)
-        for number in range(len(part)):
-            sampled.add(number, rows[number * size : (number + 1) * size])
-        rollouts += score_rollouts(sampled)
-    return rollouts

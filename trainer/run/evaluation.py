@@ -7,16 +7,19 @@ from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean
 
 from grpo_env.confidence_intervals import Interval, bootstrap, wilson
+from grpo_env.core import Example
 
-from ..config import TrainConfig
-from ..engine.policy import Policy
+from ..config import SamplingConfig, TrainConfig
 from ..episodes.metrics import episode_metrics
-from ..rollout import sample_rollouts, score_rollouts
+from ..rollout import SampledGroups, score_rollouts
 from ..shared_types import Prompt, ScoredRollout
+
+Sample = Callable[[Sequence[Prompt], int, SamplingConfig, str, Callable[[int], None]], SampledGroups]
+"""``sample_rollouts`` of a policy, or ``ServedModel.sample_groups``."""
 
 
 def evaluate(
-    policy: Policy,
+    sample: Sample,
     prompts: Sequence[Prompt],
     config: TrainConfig,
     *,
@@ -34,14 +37,18 @@ def evaluate(
     chunk = max(1, config.prompts_per_step * config.group_size // group_size)
     rollouts: list[ScoredRollout] = []
     # Sorted by prompt length, so that a chunk contains little padding; the result has the order of the prompts.
-    lengths = [len(policy.prompt_text(prompt.example, prompt.task.format)) for prompt in prompts]
-    order = sorted(range(len(prompts)), key=lengths.__getitem__)
+    order = sorted(range(len(prompts)), key=lambda index: _length(prompts[index].example))
     for start in range(0, len(order), chunk):
         part = [prompts[index] for index in order[start : start + chunk]]
-        sampled = sample_rollouts(policy, part, group_size, sampling, f"{config.seed}/eval", advance)
-        rollouts += score_rollouts(sampled)
+        rollouts += score_rollouts(sample(part, group_size, sampling, f"{config.seed}/eval", advance))
     groups = {index: rollouts[place * group_size : (place + 1) * group_size] for place, index in enumerate(order)}
     return [rollout for index in range(len(prompts)) for rollout in groups[index]]
+
+
+def _length(example: Example) -> int:
+    """Characters of a prompt, without what a chat template adds to each."""
+    prompt = example.prompt
+    return len(prompt) if isinstance(prompt, str) else sum(len(message.content) for message in prompt)
 
 
 def summarize(rollouts: Sequence[ScoredRollout]) -> dict[str, float]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from statistics import fmean
 from typing import Any
 
 from grpo_env.equality import all_equal
 
-from ..rollout import make_prompts
+from ..rollout import make_prompts, sample_rollouts
 from ..shared_types import ScoredRollout
 from .evaluation import accuracy_interval, evaluate, summarize
 from .recorder import Recorder
@@ -42,13 +43,13 @@ def evaluate_if_due(run: Run, recorder: Recorder, step: int) -> None:
 def _evaluate_tasks(run: Run, samples: int, step: int) -> list[ScoredRollout]:
     kind = "sampled" if samples else "greedy"
     total = sum(map(len, run.held_out)) * max(1, samples) // run.policy.accelerator.num_processes
-    advice = "" if step else "; eval.at_start=false skips it"
+    advice, sample = "" if step else "; eval.at_start=false skips it", partial(sample_rollouts, run.policy)
     with run.console.progress(f"evaluation after {step} steps, {kind}", total, advice) as advance:
         return [
             rollout
             for task, examples in zip(run.tasks, run.held_out, strict=True)
             for rollout in evaluate(
-                run.policy, make_prompts(task, examples, step), run.config, samples=samples, advance=advance
+                sample, make_prompts(task, examples, step), run.config, samples=samples, advance=advance
             )
         ]
 

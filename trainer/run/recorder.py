@@ -16,7 +16,7 @@ from torch import Tensor
 from ..advantages import phantom_gradient
 from ..batch import Batch
 from ..config import flatten
-from ..extensions.dynamic_sampling import GroupSelection
+from ..extensions.dynamic_sampling import SampledStep
 from ..optimizer import learning_rate
 from ..shared_types import ScoredRollout
 from ..update import UpdateStats
@@ -83,7 +83,7 @@ class Recorder:
     def step(
         self,
         step: int,
-        groups: GroupSelection,
+        groups: SampledStep,
         batches: Sequence[Batch],
         advantages: Tensor,
         stats: UpdateStats,

@@ -178,7 +178,8 @@ _PRCTL = (15, 16, 0x53564D41)  # names of threads and of memory
 _FIRST_NEW_CALL = 424  # from here on, refused calls seem not to exist, and the C library takes the older one
 
 
-def _rules(pid: int) -> tuple[Rule, ...]:
+def seccomp_rules(pid: int) -> tuple[Rule, ...]:
+    """The calls that a program may make, of which some arguments are refused, for the process ``pid``."""
     itself = (0, pid)
     return (
         Rule("open", (2, -1), (_OPEN_FLAGS,)),
@@ -220,7 +221,7 @@ def allow_list(machine: str, pid: int, threads: bool) -> list[Step]:
     for numbers in ALLOWED.values():
         if numbers[column] >= 0:
             steps += [(_EQUAL, 0, 1, numbers[column]), allow]
-    for rule in _rules(pid):
+    for rule in seccomp_rules(pid):
         if rule.numbers[column] >= 0 and (threads or rule.name != "clone"):
             checks = [step for condition in rule.conditions for step in (*_check(condition), refuse)] + [allow]
             steps += [(_EQUAL, 0, len(checks), rule.numbers[column]), *checks]
