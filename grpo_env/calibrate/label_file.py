@@ -11,10 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from grpo_env.errors import RunError, UsageError
+from grpo_env.errors import UsageError
 from grpo_env.results.rows import first_row
 from grpo_env.rows.jsonl import dump_line
 from grpo_env.rows.reader import read_records
+from grpo_env.rows.writer import writing
 from grpo_env.terminal import printable
 
 from .rates import UNSURE
@@ -101,16 +102,13 @@ def _append_label(path: Path, row: LabelRow, label: bool | str | None) -> None:
     """Append the label of a row to its file. Raises ``RunError`` if it cannot be written."""
     names = ("id", "completion", "line", "file")
     line = dump_line({name: row[name] for name in names if name in row} | {"label": label}).encode()
-    try:
-        with path.open("r+b") as file:
-            if file.seek(0, os.SEEK_END):
-                file.seek(-1, os.SEEK_END)
-                line = line if file.read(1) == b"\n" else b"\n" + line
-            file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        raise RunError(f"{path}: cannot be written ({error.strerror or error})") from error
+    with writing(path), path.open("r+b") as file:
+        if file.seek(0, os.SEEK_END):
+            file.seek(-1, os.SEEK_END)
+            line = line if file.read(1) == b"\n" else b"\n" + line
+        file.write(line)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _question(row: LabelRow, number: int, count: int) -> str:

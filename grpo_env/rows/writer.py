@@ -37,15 +37,25 @@ def new_file(out: Path, *, overwrite: bool | None = False) -> Iterator[IO[bytes]
     check_free(out, overwrite=overwrite)
     partial = out.with_name(f".{out.name}.{os.getpid()}.part")
     try:
-        with partial.open("wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        publish(partial, out, overwrite=overwrite)
-    except OSError as error:
-        raise RunError(f"{out}: cannot be written ({error.strerror or error})") from error
+        with writing(out):
+            with partial.open("wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            publish(partial, out, overwrite=overwrite)
     finally:
         partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def writing(file: Path | str) -> Iterator[None]:
+    """Turns what the system says against writing a file into a ``RunError`` that names it."""
+    try:
+        yield
+    except BrokenPipeError:  # of standard output, e.g. in `| head`: the command line ends quietly
+        raise
+    except OSError as error:
+        raise RunError(f"{file}: cannot be written ({error.strerror or error})") from error
 
 
 def publish(part: Path, out: Path, *, overwrite: bool | None) -> None:

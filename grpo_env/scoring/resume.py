@@ -23,9 +23,9 @@ from typing import IO, Any, Self
 from rich.console import Console
 
 from grpo_env.core import Example
-from grpo_env.errors import RunError, UsageError
+from grpo_env.errors import UsageError
 from grpo_env.rows.jsonl import dump_record
-from grpo_env.rows.writer import check_free, publish
+from grpo_env.rows.writer import check_free, publish, writing
 
 from .job import ChunkResult
 from .problems import warn
@@ -72,7 +72,7 @@ class ResumableOutput:
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
-        with self._writing(), ExitStack() as opened:
+        with writing(self.out), ExitStack() as opened:
             self._refuse_to_overwrite()
             self._open_locked(opened)
             self._refuse_to_overwrite()  # again: a run that held the lock may have finished it
@@ -86,7 +86,7 @@ class ResumableOutput:
     def add(self, result: ChunkResult) -> None:
         """Append the next chunk's output."""
         written = (result.lines, b"".join(dump_record(reject._asdict()).encode() for reject in result.rejects))
-        with self._writing():
+        with writing(self.out):
             for file, lines in zip(self._files, written, strict=True):
                 file.write(lines)
             # Not taken from the files: a write that failed may have left a part of the chunk in them.
@@ -101,7 +101,7 @@ class ResumableOutput:
 
         ``convert`` writes rows of JSONL (first path) as another kind of file (second).
         """
-        with self._writing():
+        with writing(self.out):
             if not self.summary.completions:  # nothing that is worth a file, or that the next try would have to replace
                 self._remove()
                 return None
@@ -125,7 +125,7 @@ class ResumableOutput:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with self._writing(), self._open:
+        with writing(self.out), self._open:
             if kind is None:
                 return
             if self.resumable:
@@ -197,13 +197,6 @@ class ResumableOutput:
             draft.write_text(json.dumps(state), encoding="utf-8")
             draft.replace(self._state)
         self._saved = time.monotonic()
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise RunError(f"{self.out}: cannot be written ({error.strerror or error})") from error
 
 
 @contextmanager
@@ -289,14 +282,11 @@ class StreamOutput:
 
     def add(self, result: ChunkResult) -> None:
         """Write the next chunk's output."""
-        try:
+        with writing("standard output"):
             sys.stdout.buffer.write(result.lines)
-        except BrokenPipeError:  # e.g. of `| head`: the command line ends quietly
-            raise
-        except OSError as error:
-            raise RunError(f"standard output: cannot be written ({error.strerror or error})") from error
         self.summary.merge(result.summary)
 
     def finish(self, convert: object = None) -> None:
         """Flush."""
-        sys.stdout.buffer.flush()
+        with writing("standard output"):
+            sys.stdout.buffer.flush()

@@ -3,6 +3,8 @@
 import contextlib
 import json
 import os
+import sys
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 from grpo_env.errors import RunError, UsageError
 from grpo_env.scoring import ScoreSummary, resume
 from grpo_env.scoring.job import ChunkResult, Reject
-from grpo_env.scoring.resume import OutputFile, ResumableOutput
+from grpo_env.scoring.resume import OutputFile, ResumableOutput, StreamOutput
 
 TASK = {"task": {"task": "sums", "verifiers": {"accuracy": {"weight": 2.0}}}, "inputs": {"a.jsonl": {"bytes": 7}}}
 
@@ -306,3 +308,19 @@ def test_a_planted_link_is_not_followed(tmp_path, name):
     with pytest.raises(RunError, match="cannot be written"), ResumableOutput(OutputFile(tmp_path / "out.jsonl"), TASK):
         pytest.fail("opened")
     assert (tmp_path / "precious").read_text() == "x"
+
+
+def write_to_standard_output(lines):
+    output = StreamOutput()
+    output.add(chunk(0)._replace(lines=lines))
+    output.finish()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="/dev/full stands for a full disk")
+@pytest.mark.parametrize("lines", [b"{}\n", b"{}\n" * 100_000])
+def test_a_full_disk_behind_standard_output_is_an_error_of_one_line(monkeypatch, lines):
+    """Few rows reach it only at the end."""
+    with contextlib.suppress(OSError), open("/dev/full", "wb") as full:
+        monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=full))
+        with pytest.raises(RunError, match=r"^standard output: cannot be written \(No space left on device\)$"):
+            write_to_standard_output(lines)

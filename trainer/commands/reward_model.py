@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, cast
 from rich.console import Console
 
 from grpo_env.core import Group
-from grpo_env.errors import RunError, UsageError, no_such_file
+from grpo_env.errors import UsageError, no_such_file
 from grpo_env.plural import counted
 from grpo_env.results.rows import read_scores
+from grpo_env.rows.writer import writing
 from grpo_env.taskfile.task import Task, make_verifier
 
 from ..background_scorer import scores_of
@@ -187,11 +188,10 @@ def _new_folder(out: Path) -> Iterator[Path]:
     """A folder that becomes ``out`` at the end of the block, and is removed if that raises. Raises ``RunError``."""
     draft = out.with_name(f".{out.name}.{os.getpid()}.tmp")
     try:
-        draft.mkdir(parents=True)
-        yield draft
-        draft.rename(out)
-    except OSError as error:
-        raise RunError(f"{out}: cannot be written ({error.strerror or error})") from error
+        with writing(out):
+            draft.mkdir(parents=True)
+            yield draft
+            draft.rename(out)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
