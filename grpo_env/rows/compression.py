@@ -12,13 +12,14 @@ from contextlib import ExitStack, contextmanager
 from copy import copy
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any, Literal, cast
+from typing import IO, Any, cast
 from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
 from grpo_env.errors import UsageError, no_such_file
 
 COMPRESSED = (".gz", ".zst")
-STDIN: Literal["-"] = "-"
+STDIN = Path("-")
+"""Stands for standard input."""
 HEAD = 1 << 16  # bytes by which the kind of file is detected, at most
 BLOCK = 1 << 18
 DECOMPRESS_STEP = 1 << 12
@@ -30,22 +31,22 @@ class DamagedError(Exception):
 
 
 @contextmanager
-def open_source(path: Path | Literal["-"]) -> Iterator[io.BufferedReader]:
+def open_source(path: Path) -> Iterator[io.BufferedReader]:
     """A file, or standard input (``-``), decompressed.
 
     gzip and Zstandard are detected by their first bytes, not by name. The stream is seekable if it is the file
     itself. Raises ``UsageError`` for a file that cannot be opened; opening and reading raise ``DamagedError``.
     """
-    if is_stdin(path):
+    if path == STDIN:
         yield _decompressed(cast(io.BufferedReader, sys.stdin.buffer))
         return
     with ExitStack() as stack:
         try:
             stream = _decompressed(stack.enter_context(io.BufferedReader(io.FileIO(path), BLOCK)))
         except IsADirectoryError as error:
-            raise UsageError(f"{path}: {folder_problem(Path(path))}") from error
+            raise UsageError(f"{path}: {folder_problem(path)}") from error
         except FileNotFoundError as error:
-            raise no_such_file(Path(path)) from error
+            raise no_such_file(path) from error
         except OSError as error:
             raise UsageError(f"{path}: cannot be read ({error.strerror or error})") from error
         yield stream
@@ -88,9 +89,9 @@ def folder_problem(folder: Path) -> str:
     return "is a folder, not a file" + (f"; give a file in it, such as {newest}" if newest else "")
 
 
-def is_stdin(path: Path | Literal["-"]) -> bool:
-    """Whether a path means standard input."""
-    return str(path) == STDIN
+def source_name(path: Path) -> str:
+    """A file or standard input, for messages."""
+    return "standard input" if path == STDIN else str(path)
 
 
 def _decompressed(stream: io.BufferedReader) -> io.BufferedReader:

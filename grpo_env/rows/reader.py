@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice, product
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TextIO
+from typing import Any, NamedTuple, TextIO
 from zipfile import BadZipFile, ZipFile
 
 from grpo_env.errors import UsageError
 
-from .compression import COMPRESSED, DamagedError, head, is_stdin, open_member, open_source, seekable
+from .compression import COMPRESSED, STDIN, DamagedError, head, open_member, open_source, seekable, source_name
 
 KINDS = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
 SUFFIXES = KINDS + tuple(map("".join, product(KINDS, COMPRESSED)))
@@ -64,14 +64,14 @@ def numbered(row: int) -> str:
     return f"row {row:,} (from 1)"
 
 
-def read_records(path: Path | Literal["-"]) -> Iterator[Record]:
+def read_records(path: Path) -> Iterator[Record]:
     """The rows of a file, in order, or of a folder of shards, in the order of their names; ``-`` is standard input.
 
     The kind of file is known from its suffix or else its first bytes, a compression or zip from its first bytes. A row
     that cannot be read, or the place where damaged data ends, is a ``Record`` with a ``problem``, not an exception.
     Raises ``UsageError`` if the file as a whole cannot be read.
     """
-    parts = [] if is_stdin(path) else shards(Path(path))
+    parts = [] if path == STDIN else shards(path)
     for part in parts:
         for line in read_lines(part):
             yield parse(line)._replace(file=part.name)
@@ -95,9 +95,9 @@ def _is_one_table(names: Iterable[str]) -> bool:
     return len({re.sub(r"\d+", "", name) for name in names}) == 1 and all(name.endswith(SUFFIXES) for name in names)
 
 
-def read_lines(path: Path | Literal["-"]) -> Iterator[Line | Record]:
+def read_lines(path: Path) -> Iterator[Line | Record]:
     """``read_records``, but with the lines of JSONL unparsed (``parse``). Raises ``UsageError``."""
-    name = "standard input" if is_stdin(path) else str(path)
+    name = source_name(path)
     try:
         with open_source(path) as stream:
             yield from _zip(name, stream) if head(stream).startswith(b"PK\x03\x04") else _file(name, stream)

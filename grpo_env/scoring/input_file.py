@@ -15,7 +15,7 @@ from typing import Any
 from grpo_env.core import Example
 from grpo_env.environments.episode import EnvironmentClass
 from grpo_env.errors import UsageError
-from grpo_env.rows.compression import folder_problem, is_stdin, open_source
+from grpo_env.rows.compression import STDIN, open_source, source_name
 from grpo_env.rows.formats.detect import detect_format
 from grpo_env.rows.formats.file_format import FileFormat
 from grpo_env.rows.formats.join import By, UnmatchedError, advice
@@ -36,16 +36,15 @@ HASHED_BYTES = 1 << 20  # at each end of a file, so that hashing takes milliseco
 class InputFile:
     """A file, a pipe or standard input (``-``), and the ``file_format`` of its first rows. Raises ``UsageError``.
 
-    ``join`` says how its rows are joined with the task's examples, whatever its format does. ``is_empty`` if it has no
-    rows.
+    ``name`` is for messages and for the output. ``join`` says how its rows are joined with the task's examples,
+    whatever its format does. ``is_empty`` if it has no rows.
     """
 
     def __init__(self, path: Path, task: Task, fields: Fields, join: By | None = None) -> None:
         self.path = path
         self._task, self._fields = task, fields
-        self.seekable = not is_stdin(path) and path.is_file()
-        if not is_stdin(path) and path.is_dir():
-            raise UsageError(f"{path}: {folder_problem(path)}")
+        self.name = source_name(path)
+        self.seekable = path != STDIN and path.is_file()
         rows = read_lines(path)
         first = list(islice(rows, DETECTION_ROWS))
         self._all_rows = None if self.seekable else chain(first, rows)  # a pipe can only be read once
@@ -60,11 +59,6 @@ class InputFile:
             self.file_format = replace(self.file_format, joins=join)
         self.is_empty = not first
         self.has_lines = any(isinstance(row, Line) for row in first)
-
-    @property
-    def name(self) -> str:
-        """For messages and for the output."""
-        return "standard input" if is_stdin(self.path) else str(self.path)
 
     def place(self, line: int) -> str:
         """Where the row with this ``Record.line`` is, for messages."""

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from grpo_env.errors import UsageError
 from grpo_env.rows import reader
 from grpo_env.rows.column_names import ANSWER, QUESTION, guess
-from grpo_env.rows.compression import folder_problem
+from grpo_env.rows.compression import STDIN, folder_problem
 from grpo_env.rows.jsonl import dump_line, dump_record
 from grpo_env.rows.reader import Line, parse, read_lines, read_records
 
@@ -68,7 +68,7 @@ def read_from_pipe(data, monkeypatch):
     with open(reader, encoding="ascii") as pipe, monkeypatch.context() as patch:
         patch.setattr(sys, "stdin", pipe)
         thread.start()
-        records = list(read_records("-"))
+        records = list(read_records(STDIN))
     thread.join()
     return records
 
@@ -112,7 +112,7 @@ def test_jsonl_is_the_same_plain_compressed_and_through_standard_input(tmp_path_
         assert [record[:3] for record in read_records(folder / "rows.jsonl")] == expected
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(content))))
-            assert [record[:3] for record in read_records("-")] == expected
+            assert [record[:3] for record in read_records(STDIN)] == expected
 
 
 def test_lines_can_be_parsed_later(tmp_path):
@@ -345,7 +345,7 @@ def test_a_file_that_opens_but_cannot_be_read_is_a_usage_error():
 def test_standard_input_is_named_in_errors(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(b""))))
     with pytest.raises(UsageError, match="standard input: is empty"):
-        list(read_records("-"))
+        list(read_records(STDIN))
 
 
 @given(st.text(st.characters(exclude_categories=[])))
