@@ -86,10 +86,10 @@ class ScoreSummary:
                     self.statuses[part].update(counts)
             elif name in ("first_of_kind", "first_reasons"):
                 setattr(self, name, value | getattr(self, name))
-            elif isinstance(value, Counter):
-                getattr(self, name).update(value)
+            elif isinstance(own := getattr(self, name), Counter):
+                own.update(value)
             else:
-                setattr(self, name, getattr(self, name) + value)
+                setattr(self, name, own + value)
 
     @property
     def nothing_scored(self) -> bool:
@@ -103,13 +103,6 @@ class ScoreSummary:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """The summary whose ``vars`` were written as JSON."""
-        return cls(
-            **{
-                **data,
-                "statuses": defaultdict(Counter, {part: Counter(counts) for part, counts in data["statuses"].items()}),
-                "sums": Counter(data["sums"]),
-                "scored": Counter(data["scored"]),
-                "kinds": Counter(data["kinds"]),
-                "zero_reasons": Counter(data["zero_reasons"]),
-            }
-        )
+        summary = cls()
+        summary.merge(cls(**data))
+        return summary
