@@ -116,12 +116,12 @@ def prompt_of(row: Row, fields: Fields, task: Task, in_output: bool, completion:
     if not (task.needs_prompt or in_output):
         return Prompt()
     prompt: Any = select(row, fields.prompt, task) if fields.prompt else row.get("prompt")
-    if prompt and isinstance(prompt, str):
-        return Prompt(str(prompt), _is_recorded(row, fields))
-    if isinstance(prompt, tuple):  # of the example that the row was joined with
-        return Prompt(prompt, _is_recorded(row, fields))
-    if messages := read_messages(prompt) or read_messages(before_turns(completion)):
-        return Prompt(messages, _is_recorded(row, fields))
+    if not isinstance(prompt, str | tuple):  # a tuple is of the example that the row was joined with
+        prompt = read_messages(prompt)
+    if prompt := prompt or read_messages(before_turns(completion)):
+        # The row's own, unless it comes from a score row or an example (``FileFormat.join``), which says what it is.
+        recorded = True if fields.prompt else row.get(PROMPT_RECORDED, True)
+        return Prompt(prompt, recorded if isinstance(recorded, bool) else None)
     spec = task.spec.prompt
     try:
         made = build_prompt(spec, row, task.format, "no column 'prompt', and the task's template")
@@ -130,15 +130,6 @@ def prompt_of(row: Row, fields: Fields, task: Task, in_output: bool, completion:
             raise
         return Prompt()
     return Prompt(made, recorded=spec.messages is not None and spec.system is None and not spec.shots)
-
-
-def _is_recorded(row: Row, fields: Fields) -> bool | None:
-    """Whether the prompt of a row is its own: yes, unless it comes from a score row or an example (``join``).
-
-    A column that ``fields`` name is the row's own in either case.
-    """
-    recorded = True if fields.prompt else row.get(PROMPT_RECORDED, True)
-    return recorded if isinstance(recorded, bool) else None
 
 
 def as_text(value: Any) -> str | None:
