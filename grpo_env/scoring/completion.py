@@ -60,8 +60,6 @@ def read_completion(
         completion = ""
     content, reasoning_of_message = read_reply(completion)
     reasoning = reasoning_of_message or reasoning
-    if reasoning is not None and not isinstance(reasoning, str):
-        raise UsageError(f"reasoning_content must be a string, found {type(reasoning).__name__}")
     text = with_reasoning(Reply(content, reasoning), task.format.reasoning, finish)
     return Completion(text, finish, count, _prefill(task, text), token_ids), reasoning or None
 

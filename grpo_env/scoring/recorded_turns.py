@@ -71,8 +71,10 @@ def read_tools(value: object) -> Tools | None:
 
 
 def with_reasoning(reply: Reply, tag: str | None, finish: Finish) -> str:
-    """The text as the model wrote it: the reasoning in its tags, then the content."""
+    """The text as the model wrote it: the reasoning in its tags, then the content. Raises ``UsageError``."""
     content, reasoning = reply
+    if reasoning is not None and not isinstance(reasoning, str):
+        raise UsageError(f"reasoning_content must be a string, found {type(reasoning).__name__}")
     if not reasoning or tag is None or content.lstrip().startswith(f"<{tag}>"):
         return content
     inside = reasoning.strip("\n")
@@ -84,10 +86,7 @@ def with_reasoning(reply: Reply, tag: str | None, finish: Finish) -> str:
 def _turn(
     message: Mapping[str, Any], after: Chat, reasoning: str | None, finish: Finish, at: int, tools: Tools | None
 ) -> Turn:
-    reply = read_turn(message)
-    if reply.reasoning is not None and not isinstance(reply.reasoning, str):
-        raise UsageError(f"reasoning_content must be a string, found {type(reply.reasoning).__name__}")
-    spoken = with_reasoning(reply, reasoning, finish)
+    spoken = with_reasoning(read_turn(message), reasoning, finish)
     read = [_call(raw, number, tools) for number, raw in enumerate(_raw_calls(message), start=1)]
     if not read:  # calls that were left in the text
         written = parse_calls(spoken, reasoning, tools=tools or ())
