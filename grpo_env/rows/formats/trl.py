@@ -21,11 +21,9 @@ EPISODE = "grpo_env/episode"
 def _row(row: Row) -> dict[str, Any]:
     columns, id = unpacked(row, COLUMN)
     group = group_key(row["step"], row["prompt"])
-    if row.get(EPISODE):
-        recorded = json.loads(row[EPISODE])
-        text = recorded.pop("text")
-        return converted({**columns, **recorded}, [text], id=id, prompt=row["prompt"], group=group)
-    return converted(columns, [_without_nulls(row["completion"])], id=id, prompt=row["prompt"], group=group)
+    recorded = json.loads(row[EPISODE]) if row.get(EPISODE) else {"text": _without_nulls(row["completion"])}
+    completion = recorded.pop("text")
+    return converted({**columns, **recorded}, [completion], id=id, prompt=row["prompt"], group=group)
 
 
 def _without_nulls(value: Any) -> Any:
