@@ -105,23 +105,15 @@ def _writer(file: IO[bytes], suffix: str) -> Iterator[WriteRow]:
 
         yield write_line
         return
-    with parquet_writer(file, _schema) as write:
+    with parquet_writer(file) as write:
         yield write
 
 
-def _schema(row: dict[str, Any]) -> Any:
-    import pyarrow
-
-    return pyarrow.RecordBatch.from_pylist([row]).schema
-
-
 @contextmanager
-def parquet_writer(
-    file: Path | IO[bytes], schema: Any | Callable[[dict[str, Any]], Any], compression: str = "snappy"
-) -> Iterator[WriteRow]:
+def parquet_writer(file: Path | IO[bytes], schema: Any = None, compression: str = "snappy") -> Iterator[WriteRow]:
     """A function that writes one row of Parquet. What a row does not have is null.
 
-    ``schema`` is an Arrow schema, or a function that makes it from the first row; then nothing is written without rows.
+    Without an Arrow ``schema`` it is that of the first row; then nothing is written without rows.
     """
     import pyarrow
     import pyarrow.parquet
@@ -137,7 +129,7 @@ def parquet_writer(
         if not pending:
             return
         if writer is None:
-            writer = open_file(schema(pending[0]))
+            writer = open_file(pyarrow.RecordBatch.from_pylist(pending[:1]).schema)
         writer.write_batch(pyarrow.RecordBatch.from_pylist(pending, writer.schema))
         pending.clear()
 
@@ -146,7 +138,7 @@ def parquet_writer(
         if len(pending) >= ROW_GROUP:
             flush()
 
-    if not callable(schema):
+    if schema is not None:
         writer = open_file(schema)
     try:
         yield write
