@@ -55,10 +55,6 @@ class Options:
     workers: int = 1
     """The number of processes; 0: one for each core."""
 
-    def of_rows(self) -> dict[str, Any]:
-        """The options that rows depend on."""
-        return {key: value for key, value in asdict(self).items() if key != "workers"}
-
 
 def score_files(
     task: Task,
@@ -159,7 +155,7 @@ def _identity(task: Task, inputs: Sequence[InputFile], options: Options, example
         "grpo_env": __version__,
         "task": task.resolved(),
         "code": {f"{cls.__module__}:{cls.__qualname__}": _code_hash(cls) for cls in task.verifier_classes},
-        "options": options.of_rows(),
+        "options": {key: value for key, value in asdict(options).items() if key != "workers"},
         "examples": examples_hash(examples),
         "inputs": {file.name: file.identity() for file in inputs},
     }
