@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from contextlib import closing
-from typing import Generic, TypeVar
+from contextlib import ExitStack
+from threading import Event
+from typing import TypeVar
 
 from grpo_env.workers.killable_worker import ReplaceableWorker, WorkerDiedError
 
@@ -27,15 +28,27 @@ def map_on_workers(
     If a process dies, ``retry`` gets the piece it died of and a function that does (smaller) pieces in a fresh process
     and raises ``WorkerDiedError`` in turn. Raises ``RunError`` if a process cannot start, and what ``work`` raises.
     """
-    workers = _Workers(work, count)
+    workers: list[ReplaceableWorker[A, B]] = [ReplaceableWorker(work) for _ in range(count)]
+    free, stopped = list(workers), Event()
+
+    def attempt(piece: A) -> B:
+        worker = free.pop()  # there are no more threads than workers
+        try:
+            if stopped.is_set():
+                raise CancelledError
+            return worker(piece)
+        finally:
+            free.append(worker)
 
     def do(piece: A) -> B:
         try:
-            return workers(piece)
+            return attempt(piece)
         except WorkerDiedError:
-            return retry(piece, workers)
+            return retry(piece, attempt)
 
-    with closing(workers), ThreadPoolExecutor(count) as threads:
+    with ExitStack() as closed, ThreadPoolExecutor(count) as threads:
+        for worker in workers:
+            closed.callback(worker.close)
         waiting: deque[Future[B]] = deque()
         try:
             for piece in pieces:
@@ -45,36 +58,8 @@ def map_on_workers(
             while waiting:
                 yield waiting.popleft().result()
         except BaseException:
-            workers.stop()
+            stopped.set()  # before the processes are killed, so that no further piece starts one
+            for worker in workers:
+                worker.kill()
             threads.shutdown(wait=False, cancel_futures=True)
             raise
-
-
-class _Workers(Generic[A, B]):
-    """Does pieces in ``count`` processes, for as many threads."""
-
-    def __init__(self, work: Callable[[A], B], count: int) -> None:
-        self._workers = [ReplaceableWorker(work) for _ in range(count)]
-        self._free = list(self._workers)
-        self._stopped = False
-
-    def __call__(self, piece: A) -> B:
-        """Raises ``WorkerDiedError``, ``RunError``, what the work raises, and ``CancelledError`` after ``stop``."""
-        worker = self._free.pop()
-        try:
-            if self._stopped:
-                raise CancelledError
-            return worker(piece)
-        finally:
-            self._free.append(worker)
-
-    def stop(self) -> None:
-        """Kill all processes, whatever they are doing, and start no further piece."""
-        self._stopped = True
-        for worker in self._workers:
-            worker.kill()
-
-    def close(self) -> None:
-        """Wait for the end of all processes."""
-        for worker in self._workers:
-            worker.close()
