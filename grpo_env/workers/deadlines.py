@@ -33,11 +33,12 @@ class Place(NamedTuple):
     completion: int
 
 
-class Lateness(NamedTuple):
-    """A late place, and the seconds it had."""
+class LatePlaceError(Exception):
+    """A worker is late with ``place``, which had ``seconds``."""
 
-    place: Place
-    seconds: float
+    def __init__(self, place: Place, seconds: float) -> None:
+        super().__init__(place, seconds)
+        self.place, self.seconds = place, seconds
 
 
 Late = Mapping[Place, float]
@@ -65,19 +66,14 @@ class Clock:
         self._memory = mmap(memory, _RECORD.size)
 
     def seconds_left(self) -> float:
-        """Until the present place is late."""
-        return max(self._now()[0] - _clock(), 0.0)
-
-    def late(self) -> Lateness | None:
-        """What is late, if anything is."""
+        """Until the present place is late. Raises ``LatePlaceError`` when it is."""
         now = self._now()
-        if now[0] > _clock():
-            return None
-        time.sleep(0.001)
-        if self._now() != now:  # it has just moved on, perhaps in the middle of being read
-            return None
-        _, seconds, verifier, completion = now
-        return Lateness(Place(verifier, completion), seconds)
+        if now[0] <= _clock():
+            time.sleep(0.001)
+            if self._now() == now:  # else it has just moved on, perhaps in the middle of being read
+                _, seconds, verifier, completion = now
+                raise LatePlaceError(Place(verifier, completion), seconds)
+        return max(self._now()[0] - _clock(), 0.0)
 
     def clear(self) -> None:
         """Nothing is running."""

@@ -1,4 +1,4 @@
-"""The program of a ``killable_worker.Worker``: calls a function on each piece that its parent sends."""
+"""The program of a ``killable_worker.ReplaceableWorker``: calls a function on each piece that its parent sends."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from typing import Any, Generic, TypeVar
 from weakref import WeakSet
 
 from grpo_env.errors import RunError
-from grpo_env.workers.deadlines import Clock, Late, Lateness, Place, make_memory
+from grpo_env.workers.deadlines import Clock, Late, LatePlaceError, Place, make_memory
 from grpo_env.workers.pipe_messages import BrokenFrameError, Frames, forever
 
 A = TypeVar("A")
@@ -41,14 +41,6 @@ class WorkerDiedError(RunError):
 
 class LateError(RunError):
     """The work took longer than its deadline, and the worker process was killed."""
-
-
-class LateVerifierError(LateError):
-    """A verifier took longer than its deadline."""
-
-    def __init__(self, lateness: Lateness) -> None:
-        super().__init__(f"a verifier did not end within {lateness.seconds:.4g} s")
-        self.lateness = lateness
 
 
 class _Process:
@@ -259,8 +251,8 @@ class ReplaceableWorker(_Owner, Generic[A, B]):
                 while True:
                     try:
                         return self._do(piece, late, max(0.0, end - time.monotonic()) / 2)
-                    except LateVerifierError as error:
-                        late[error.lateness.place] = error.lateness.seconds
+                    except LatePlaceError as error:
+                        late[error.place] = error.seconds
             finally:
                 self._killed = False
 
@@ -275,15 +267,10 @@ class ReplaceableWorker(_Owner, Generic[A, B]):
             process.kill()
         request = to_bytes((piece, late, most))
         self._clock.clear()
-        answer, error = from_bytes(self._exchange(process, request, self._seconds_left))
+        answer, error = from_bytes(self._exchange(process, request, self._clock.seconds_left))
         if error is not None:
             raise error
         return answer  # type: ignore[no-any-return]
-
-    def _seconds_left(self) -> float:
-        if lateness := self._clock.late():
-            raise LateVerifierError(lateness)
-        return self._clock.seconds_left()
 
     def _start(self) -> _Process:
         try:
