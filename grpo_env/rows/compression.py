@@ -8,11 +8,11 @@ import shutil
 import sys
 import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from copy import copy
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any, cast
+from typing import IO, Any
 from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
 from grpo_env.errors import UsageError, no_such_file
@@ -35,21 +35,21 @@ def open_source(path: Path) -> Iterator[io.BufferedReader]:
     """A file, or standard input (``-``), decompressed.
 
     gzip and Zstandard are detected by their first bytes, not by name. The stream is seekable if it is the file
-    itself. Raises ``UsageError`` for a file that cannot be opened; opening and reading raise ``DamagedError``.
+    itself. Raises ``UsageError`` for a file that cannot be opened, and where the block cannot read on (``OSError``,
+    ``DamagedError``).
     """
-    if path == STDIN:
-        yield _decompressed(cast(io.BufferedReader, sys.stdin.buffer))
-        return
-    with ExitStack() as stack:
-        try:
-            stream = _decompressed(stack.enter_context(io.BufferedReader(io.FileIO(path), BLOCK)))
-        except IsADirectoryError as error:
-            raise UsageError(f"{path}: {folder_problem(path)}") from error
-        except FileNotFoundError as error:
-            raise no_such_file(path) from error
-        except OSError as error:
-            raise UsageError(f"{path}: cannot be read ({error.strerror or error})") from error
-        yield stream
+    try:
+        opened: Any = nullcontext(sys.stdin.buffer) if path == STDIN else io.BufferedReader(io.FileIO(path), BLOCK)
+        with opened as file:
+            yield _decompressed(file)
+    except IsADirectoryError as error:
+        raise UsageError(f"{path}: {folder_problem(path)}") from error
+    except FileNotFoundError as error:
+        raise no_such_file(path) from error
+    except OSError as error:
+        raise UsageError(f"{source_name(path)}: cannot be read ({error.strerror or error})") from error
+    except DamagedError as error:
+        raise UsageError(f"{source_name(path)}: {error}") from error
 
 
 def head(stream: io.BufferedReader) -> bytes:

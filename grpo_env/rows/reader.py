@@ -97,14 +97,9 @@ def _is_one_table(names: Iterable[str]) -> bool:
 
 def read_lines(path: Path) -> Iterator[Line | Record]:
     """``read_records``, but with the lines of JSONL unparsed (``parse``). Raises ``UsageError``."""
-    name = source_name(path)
-    try:
-        with open_source(path) as stream:
-            yield from _zip(name, stream) if head(stream).startswith(b"PK\x03\x04") else _file(name, stream)
-    except OSError as error:
-        raise UsageError(f"{name}: cannot be read ({error.strerror or error})") from error
-    except DamagedError as error:
-        raise UsageError(f"{name}: {error}") from error
+    with open_source(path) as stream:
+        read = _zip if head(stream).startswith(b"PK\x03\x04") else _file
+        yield from read(source_name(path), stream)
 
 
 def _file(name: str, stream: io.BufferedReader) -> Iterator[Line | Record]:
