@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain, groupby, islice
 from typing import NamedTuple
 
@@ -45,33 +45,21 @@ def score_records(task: Task, fields: Fields, records: Iterable[Record]) -> Iter
         yield from score_rows(task, reader.read_all(chunk.rows))
 
 
-def score_rows(task: Task, rows: Sequence[InputRow]) -> list[RowResult]:
-    """Score rows in order."""
-    problems = [row.problem for row in rows]
-    groups = []
-    for places in _places_of_groups(rows):
-        members = [rows[place] for place in places]
+def score_rows(task: Task, rows: Iterable[InputRow]) -> list[RowResult]:
+    """Score rows in order. Rows that could not be read are in no group, and do not end one."""
+    in_order, groups = list(rows), list[Group]()
+    readable = [place for place, row in enumerate(in_order) if not row.problem]
+    for key, adjacent in groupby(readable, lambda place: in_order[place].group):
+        places = list(adjacent)
+        members = [in_order[place] for place in places]
         if not task.scores_groups:
             groups += [Group(row.example, row.completions) for row in members]
         elif len({row.example.answer for row in members}) > 1:
+            problem = f"the group {key!r} is scored as a whole, but its rows have different gold answers"
             for place in places:
-                problems[place] = (
-                    f"the group {rows[place].key!r} is scored as a whole, but its rows have different gold answers"
-                )
+                in_order[place] = in_order[place]._replace(problem=problem)
         else:
             completions = [completion for row in members for completion in row.completions]
             groups.append(Group(members[0].example, completions))
     scores = chain.from_iterable(score_groups(task.verifier, groups))
-    results = []
-    for row, problem in zip(rows, problems, strict=True):
-        if problem:
-            results.append(RowResult(row._replace(problem=problem)))
-        else:
-            results.append(RowResult(row, tuple(islice(scores, len(row.completions)))))
-    return results
-
-
-def _places_of_groups(rows: Sequence[InputRow]) -> list[list[int]]:
-    """Indices of the rows of each group; rows that could not be read are in none, and do not end one."""
-    readable = [place for place, row in enumerate(rows) if not row.problem]
-    return [list(places) for _, places in groupby(readable, lambda place: rows[place].group)]
+    return [RowResult(row, tuple(islice(scores, 0 if row.problem else len(row.completions)))) for row in in_order]
