@@ -9,8 +9,8 @@ from typing import Any
 from grpo_env.errors import UsageError
 from grpo_env.rows.column_names import ANSWER, COMPLETION, QUESTION, guess, rows_below
 from grpo_env.rows.formats.chat import is_chat
+from grpo_env.rows.formats.file_format import Row
 
-Row = Mapping[str, Any]
 Read = Callable[[Row], Any]
 """Reads one thing from a row. Raises ``UsageError``."""
 

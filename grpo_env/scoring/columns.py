@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from grpo_env.core import EnvironmentRecord, Message, Turn
 from grpo_env.errors import UsageError, nearest
 from grpo_env.rows.formats.chat import before_turns, is_chat, read_messages
-from grpo_env.rows.formats.file_format import PROMPT_RECORDED
+from grpo_env.rows.formats.file_format import PROMPT_RECORDED, Row
 from grpo_env.rows.jsonl import json_value
 from grpo_env.taskfile.prompt import build_prompt
 from grpo_env.taskfile.row_rules import is_template
@@ -21,8 +21,6 @@ from grpo_env.taskfile.templates import is_missing, render, render_value
 MAX_GROUP = 4096  # completions: a group is scored as a whole, so all of it must fit into memory
 
 _LABELS = {"true": True, "1": True, "false": False, "0": False, "-1": False}
-
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)

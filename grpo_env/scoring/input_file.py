@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -17,14 +17,14 @@ from grpo_env.environments.episode import EnvironmentClass
 from grpo_env.errors import UsageError
 from grpo_env.rows.compression import STDIN, open_source, source_name
 from grpo_env.rows.formats.detect import detect_format
-from grpo_env.rows.formats.file_format import FileFormat
+from grpo_env.rows.formats.file_format import FileFormat, Row
 from grpo_env.rows.formats.join import By, UnmatchedError, advice
 from grpo_env.rows.formats.native import NATIVE
 from grpo_env.rows.formats.openai_chat import OPENAI_CHAT
 from grpo_env.rows.reader import Line, Record, parse, read_lines
 from grpo_env.taskfile.task import Task
 
-from .column_check import check_columns
+from .column_check import Read, check_columns
 from .columns import Fields, completions_of, gold_answer_of, select
 from .recorded_turns import Tools
 from .row_reader import RowReader
@@ -115,7 +115,7 @@ class InputFile:
             )
         return {str(line): example for line, example in zip(lines, examples, strict=True)}
 
-    def _columns(self, reader: RowReader) -> dict[str, Callable[[Mapping[str, Any]], Any]]:
+    def _columns(self, reader: RowReader) -> dict[str, Read]:
         """What every row must have, by name."""
         fields = self._fields
         flags = {
@@ -158,6 +158,6 @@ def require_rows(files: Sequence[InputFile]) -> None:
         raise UsageError(f"{names}: no rows; expected one completion, or a group of them, a row")
 
 
-def _has_chats(row: Mapping[str, Any]) -> bool:
+def _has_chats(row: Row) -> bool:
     """Whether a row may be an episode that another tool recorded; ours say what was wrong with each call."""
     return "turns" not in row and any(isinstance(value, list) for value in row.values())
