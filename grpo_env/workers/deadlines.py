@@ -127,7 +127,10 @@ class Watch:
         before = self._now
         self._depth += 1
         try:
-            self._note(row.seconds * count, place)
+            seconds = row.seconds * count
+            expiry = _clock() + seconds
+            if expiry < before[0]:
+                self._set((expiry, seconds, *place))
             return verifier.score_groups(groups)
         finally:
             self._depth -= 1
@@ -146,7 +149,6 @@ class Watch:
             return before
         if self._late and (place := Place(row.number, number)) in self._late:
             return self._timeout(row, place)
-        # Written out instead of calling _note: this runs for every completion and verifier.
         seconds = min(row.seconds * len(completions), self._most)
         expiry = _clock() + seconds
         if expiry < before[0]:
@@ -175,11 +177,6 @@ class Watch:
             seconds = _COMBINING + sum(self._add(part, label, limit) for label, part, limit in parts)
             self._rows[id(verifier)] = row = row._replace(seconds=seconds)
         return row.seconds
-
-    def _note(self, seconds: float, place: Place) -> None:
-        expiry = _clock() + seconds
-        if expiry < self._now[0]:
-            self._set((expiry, seconds, *place))
 
     def _set(self, now: _Now) -> None:
         self._now = now

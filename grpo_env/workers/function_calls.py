@@ -8,8 +8,7 @@ from typing import Any
 
 from grpo_env import core
 from grpo_env.workers.deadlines import Watch
-from grpo_env.workers.killable_worker import from_bytes, to_bytes
-from grpo_env.workers.pipe_messages import BrokenFrameError, Frames
+from grpo_env.workers.pipe_messages import BrokenFrameError, Frames, from_bytes, to_bytes
 
 
 def main() -> None:

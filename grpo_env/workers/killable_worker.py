@@ -10,7 +10,6 @@ from __future__ import annotations
 import atexit
 import json
 import os
-import pickle
 import signal
 import subprocess
 import sys
@@ -24,7 +23,7 @@ from weakref import WeakSet
 
 from grpo_env.errors import RunError
 from grpo_env.workers.deadlines import Clock, Late, LatePlaceError, Place, make_memory
-from grpo_env.workers.pipe_messages import BrokenFrameError, Frames, forever
+from grpo_env.workers.pipe_messages import BrokenFrameError, Frames, forever, from_bytes, to_bytes
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -101,27 +100,6 @@ _PYTHON = [sys.executable, "-P", "-m"]
 
 def _ending(exitcode: int) -> str:
     return signal.Signals(-exitcode).name if exitcode < 0 else f"exit code {exitcode}"
-
-
-def to_bytes(value: Any) -> bytes:
-    """A value for ``from_bytes`` in another process. Classes of ``__main__`` (a script, a notebook) go by value.
-
-    So do those that no import finds there, such as local ones. Others are imported there.
-    """
-    try:
-        data = pickle.dumps(value)
-    except Exception:
-        data = b"__main__"
-    if b"__main__" not in data:
-        return data
-    import cloudpickle
-
-    return bytes(cloudpickle.dumps(value))
-
-
-def from_bytes(data: bytes) -> Any:
-    """The value that ``to_bytes`` was called with."""
-    return pickle.loads(data)
 
 
 class _Owner:
@@ -278,7 +256,7 @@ class ReplaceableWorker(_Owner, Generic[A, B]):
         except Exception as error:
             raise RunError(f"the task cannot be sent to a worker process ({error})") from error
         self.starts += 1
-        messages = [pickle.dumps(sys.path), work]
+        messages = [to_bytes(sys.path), work]
         return self._until_ready(self._with_clock, messages, forever, "its error is printed above")
 
     def _with_clock(self) -> _Process:

@@ -8,11 +8,13 @@ than has arrived.
 from __future__ import annotations
 
 import os
+import pickle
 import select
 import struct
 import time
 from collections.abc import Callable
 from math import inf
+from typing import Any
 
 MARK = b"grpo_env"
 HEADER = struct.Struct("!8sQ")
@@ -77,6 +79,27 @@ class Frames:
             else:
                 seconds = min(wait(), max(0.0, end - time.monotonic()))
         return bytes(data)
+
+
+def to_bytes(value: Any) -> bytes:
+    """A value for ``from_bytes`` in another process. Classes of ``__main__`` (a script, a notebook) go by value.
+
+    So do those that no import finds there, such as local ones. Others are imported there.
+    """
+    try:
+        data = pickle.dumps(value)
+    except Exception:
+        data = b"__main__"
+    if b"__main__" not in data:
+        return data
+    import cloudpickle
+
+    return bytes(cloudpickle.dumps(value))
+
+
+def from_bytes(data: bytes) -> Any:
+    """The value that ``to_bytes`` was called with."""
+    return pickle.loads(data)
 
 
 def _is_ready(descriptor: int, event: int, seconds: float) -> bool:

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from grpo_env.core import Group, Score, Verifier, score_groups
 from grpo_env.errors import RunError
-from grpo_env.workers.killable_worker import ReplaceableWorker, WorkerDiedError, from_bytes, to_bytes
+from grpo_env.workers.killable_worker import ReplaceableWorker, WorkerDiedError
+from grpo_env.workers.pipe_messages import from_bytes, to_bytes
 
 
 class _Piece(NamedTuple):
