@@ -17,9 +17,8 @@ from grpo_env.environments.episode import EnvironmentClass
 from grpo_env.errors import UsageError
 from grpo_env.rows.compression import STDIN, open_source, source_name
 from grpo_env.rows.formats.detect import detect_format
-from grpo_env.rows.formats.file_format import FileFormat, Row
+from grpo_env.rows.formats.file_format import NATIVE, FileFormat, Row
 from grpo_env.rows.formats.join import By, UnmatchedError, advice
-from grpo_env.rows.formats.native import NATIVE
 from grpo_env.rows.formats.openai_chat import OPENAI_CHAT
 from grpo_env.rows.reader import Line, Record, parse, read_lines
 from grpo_env.taskfile.task import Task

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from grpo_env.core import Completion, Example
 from grpo_env.errors import UsageError
-from grpo_env.rows.formats.file_format import FileFormat
-from grpo_env.rows.formats.native import NATIVE
+from grpo_env.rows.formats.file_format import NATIVE, FileFormat
 from grpo_env.rows.reader import Line, Record, parse
 from grpo_env.taskfile.task import Task
 

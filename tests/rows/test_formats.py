@@ -20,7 +20,7 @@ from grpo_env.results.export.inspect_records import Inspect
 from grpo_env.results.rows import read_scores
 from grpo_env.rows.formats.chat import read_reply
 from grpo_env.rows.formats.detect import FORMATS, detect_format
-from grpo_env.rows.formats.native import NATIVE
+from grpo_env.rows.formats.file_format import NATIVE
 from grpo_env.rows.formats.packed_example import pack
 from grpo_env.rows.formats.trl import TRL_COMPLETIONS
 from grpo_env.rows.reader import Record, read_records

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .file_format import FileFormat, GoldTemplate, Row
+from .file_format import NATIVE, FileFormat, GoldTemplate, Row
 from .inspect_log import INSPECT_LOG
 from .lm_eval import LM_EVAL_SAMPLES
 from .math_harness import MATH_HARNESS
-from .native import NATIVE
 from .nemo_gym import NEMO_GYM
 from .openai_batch import OPENAI_BATCH
 from .openai_chat import OPENAI_CHAT

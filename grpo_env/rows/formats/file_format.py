@@ -114,6 +114,10 @@ class FileFormat:
         return answer
 
 
+NATIVE = FileFormat("grpo_env rows", columns=(), row_function=dict)
+"""Rows of our own (docs/scoring.md): they need no conversion, and any file that no other format matches has them."""
+
+
 def join_unless_gold(file_format: FileFormat, rows: Sequence[Row], template: GoldTemplate | None) -> FileFormat:
     """The format, joined with the task's examples only if no row has the gold answer in a column of its own."""
     if template is None or any(_has_gold(file_format, row, template) for row in rows):
