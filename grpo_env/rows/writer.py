@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,7 +14,7 @@ from .jsonl import dump_line
 
 ROW_GROUP = 4096  # rows, which are held in memory until they are written
 
-WriteRow = Callable[[dict[str, Any]], None]
+WriteRow = Callable[[dict[str, Any]], object]
 
 
 @contextmanager
@@ -24,8 +24,12 @@ def new_rows(out: Path, suffixes: Sequence[str] = (".jsonl",), *, overwrite: boo
     Raises ``UsageError`` for another suffix, and as ``new_file`` does.
     """
     check_new(out, suffixes, overwrite=overwrite)
-    with new_file(out, overwrite=overwrite) as file, _writer(file, out.suffix) as write:
-        yield write
+    with new_file(out, overwrite=overwrite) as file:
+        if out.suffix == ".jsonl":
+            yield lambda row: file.write(dump_line(row).encode())
+        else:
+            with parquet_writer(file) as write:
+                yield write
 
 
 @contextmanager
@@ -97,19 +101,6 @@ def check_free(file: Path, *, overwrite: bool | None = False) -> None:
 
 
 @contextmanager
-def _writer(file: IO[bytes], suffix: str) -> Iterator[WriteRow]:
-    if suffix == ".jsonl":
-
-        def write_line(row: dict[str, Any]) -> None:
-            file.write(dump_line(row).encode())
-
-        yield write_line
-        return
-    with parquet_writer(file) as write:
-        yield write
-
-
-@contextmanager
 def parquet_writer(file: Path | IO[bytes], schema: Any = None, compression: str = "snappy") -> Iterator[WriteRow]:
     """A function that writes one row of Parquet. What a row does not have is null.
 
@@ -120,29 +111,24 @@ def parquet_writer(file: Path | IO[bytes], schema: Any = None, compression: str 
 
     pending: list[dict[str, Any]] = []
     writer: Any = None
+    with ExitStack() as opened:
 
-    def open_file(arrow_schema: Any) -> Any:
-        return pyarrow.parquet.ParquetWriter(file, arrow_schema, compression=compression)
+        def open_file(schema: Any) -> Any:
+            return opened.enter_context(pyarrow.parquet.ParquetWriter(file, schema, compression=compression))
 
-    def flush() -> None:
-        nonlocal writer
-        if not pending:
-            return
-        if writer is None:
-            writer = open_file(pyarrow.RecordBatch.from_pylist(pending[:1]).schema)
-        writer.write_batch(pyarrow.RecordBatch.from_pylist(pending, writer.schema))
-        pending.clear()
+        def flush() -> None:
+            nonlocal writer
+            if pending:
+                writer = writer or open_file(pyarrow.RecordBatch.from_pylist(pending[:1]).schema)
+                writer.write_batch(pyarrow.RecordBatch.from_pylist(pending, writer.schema))
+                pending.clear()
 
-    def write(row: dict[str, Any]) -> None:
-        pending.append(row)
-        if len(pending) >= ROW_GROUP:
-            flush()
+        def write(row: dict[str, Any]) -> None:
+            pending.append(row)
+            if len(pending) >= ROW_GROUP:
+                flush()
 
-    if schema is not None:
-        writer = open_file(schema)
-    try:
+        if schema is not None:
+            writer = open_file(schema)
         yield write
         flush()
-    finally:
-        if writer is not None:
-            writer.close()
