@@ -23,16 +23,12 @@ def write_parquet(task: Task, rows: Path, out: Path) -> None:
     ``prompt`` is a list of messages, or text if the prompt of any row is text; chats are then JSON, as the columns of
     episodes always are. Lone surrogates, which Parquet cannot hold, become U+FFFD.
     """
-    text_prompts = _any_text_prompt(rows)
-    schema = arrow_schema([task], text_prompts=text_prompts)
-    with parquet_writer(out, schema, compression="zstd") as write, rows.open("rb") as lines:
-        for line in lines:
-            write(parquet_row(json.loads(line), text_prompts, surrogates=rb"\ud" in line))
-
-
-def _any_text_prompt(rows: Path) -> bool:
     with rows.open("rb") as lines:
-        return any(isinstance(json.loads(line).get("prompt"), str) for line in lines)
+        text_prompts = any(isinstance(json.loads(line).get("prompt"), str) for line in lines)
+        lines.seek(0)
+        with parquet_writer(out, arrow_schema([task], text_prompts=text_prompts), compression="zstd") as write:
+            for line in lines:
+                write(parquet_row(json.loads(line), text_prompts, surrogates=rb"\ud" in line))
 
 
 def parquet_row(row: dict[str, Any], text_prompts: bool, *, surrogates: bool = True) -> dict[str, Any]:
@@ -97,9 +93,7 @@ def arrow_schema(tasks: Sequence[Task], *, text_prompts: bool = False) -> Any:
             ("parts", parts([task.spec.verifiers for task in tasks])),
             ("steps", pa.list_(step)),
             ("seconds", pa.float64()),
-            ("turns", pa.string()),
-            ("environment", pa.string()),
-            ("tools", pa.string()),
+            *((name, pa.string()) for name in JSON_COLUMNS),
             ("label", pa.bool_()),
             ("advantage", pa.float64()),
             ("step_advantages", pa.list_(pa.float64())),
