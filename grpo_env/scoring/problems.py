@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 
+from grpo_env.terminal import escape_controls
+
 from .input_file import InputFile
 from .job import KeyedGroup, Reject
 
@@ -15,8 +17,8 @@ MAX_KEYS = 1_000_000  # of groups that are remembered, so that memory does not g
 
 
 def warn(console: Console, line: str) -> None:
-    """Print a line on which something is to be done."""
-    console.print(line, markup=False, style="yellow", soft_wrap=True)
+    """Print a line on which something is to be done; texts of files in it cannot steer the terminal."""
+    console.print(escape_controls(line), markup=False, style="yellow", soft_wrap=True)
 
 
 class Problems:

@@ -404,6 +404,14 @@ def test_wrong_usage_is_reported_before_anything_is_written(task, tmp_path, file
     assert sorted(tmp_path.iterdir()) == before
 
 
+def test_texts_of_a_file_do_not_steer_the_terminal(task, tmp_path):
+    rollout = {"example_id": 1, "question": "1+1?", "answer": "2", "completion": "2", "reward": 1.0}
+    file = write(tmp_path / "results.jsonl", [rollout, {**rollout, "error": "gone\x1b[2J"}])
+    console = Console(file=io.StringIO(), width=200)
+    score_files(task, [file], OutputFile(tmp_path / "out.jsonl"), console=console)
+    assert "line 2: the rollout failed: gone\\x1b[2J\n" in console.file.getvalue()
+
+
 def test_many_processes_give_the_same_rows_in_order(tmp_path):
     lines = rows(300)
     lines[100] = "broken"

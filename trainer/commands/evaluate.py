@@ -12,6 +12,7 @@ from rich.console import Console
 from grpo_env.confidence_intervals import pass_at_k
 from grpo_env.environments import pool
 from grpo_env.rows.writer import check_new
+from grpo_env.scoring.problems import warn
 from grpo_env.scoring.resume import OutputFile
 from grpo_env.taskfile.task import Task, load_task
 from grpo_env.workers import scoring_process
@@ -78,7 +79,7 @@ def run_eval(
     config = sampling_config(task, "eval", SETTINGS, model, settings)
     if out is not None:
         check_new(out.path, overwrite=out.overwrite)
-    report = partial(console.print, markup=False, style="yellow", soft_wrap=True)
+    report = partial(warn, console)
     examples = task_examples(task, "eval", limit, report)
     scoring_process.start()
     overlong, processes, writes = list[str](), 1, out is not None

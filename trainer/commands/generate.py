@@ -17,6 +17,7 @@ from grpo_env.errors import UsageError
 from grpo_env.plural import counted
 from grpo_env.rows.jsonl import dump_record
 from grpo_env.scoring.job import ChunkResult
+from grpo_env.scoring.problems import warn
 from grpo_env.scoring.resume import OutputFile, ResumableOutput, examples_hash, resumable
 from grpo_env.scoring.summary import ScoreSummary
 from grpo_env.taskfile.schema import AnySplit
@@ -112,7 +113,7 @@ def generate(
         raise UsageError(f"{out.path}: --out must end in .jsonl")
     request = request or Request()
     config = sampling_config(task, "generate", SETTINGS, model, settings)
-    report = partial(console.print, markup=False, style="yellow", soft_wrap=True)
+    report = partial(warn, console)
     examples = task.examples(request.split, request.limit, report)
     _check_gold_answers(task, examples)
     served = model if isinstance(model, ServedModel) else None

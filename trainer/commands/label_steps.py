@@ -365,4 +365,4 @@ def _print_summary(summary: ScoreSummary, before: Counter[str], seconds: float, 
     console.print(f"{steps}{share}{unknown}; {cost}", soft_wrap=True)
     print_skipped(summary, console)
     if summary.bad_rows:
-        console.print(f"{counted(summary.bad_rows, 'row')} could not be labeled", style="yellow")
+        warn(console, f"{counted(summary.bad_rows, 'row')} could not be labeled")
