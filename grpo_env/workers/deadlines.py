@@ -171,12 +171,10 @@ class Watch:
 
     def _add(self, verifier: Verifier, name: str, deadline: float | None) -> float:
         """Add a verifier and its parts to the table; returns its seconds per completion."""
-        row = _Row(len(self._rows), verifier, name, deadline or verifier.default_deadline)
-        self._rows[id(verifier)] = row
-        if parts := list(verifier.named_parts()):
-            seconds = _COMBINING + sum(self._add(part, label, limit) for label, part, limit in parts)
-            self._rows[id(verifier)] = row = row._replace(seconds=seconds)
-        return row.seconds
+        of_parts = [self._add(part, label, limit) for label, part, limit in verifier.named_parts()]
+        seconds = _COMBINING + sum(of_parts) if of_parts else deadline or verifier.default_deadline
+        self._rows[id(verifier)] = _Row(len(self._rows), verifier, name, seconds)
+        return seconds
 
     def _set(self, now: _Now) -> None:
         self._now = now
