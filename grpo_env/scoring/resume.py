@@ -7,6 +7,7 @@ off and scored again.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
@@ -214,8 +215,6 @@ def resumable(output: ResumableOutput | StreamOutput, done: str, unit: str, cons
 
 def lock(file: IO[bytes], refusal: str) -> None:
     """Lock an open file until it is closed or the process ends. Raises ``UsageError`` if another process has it."""
-    import fcntl  # only on POSIX, and training imports this module too
-
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
@@ -245,7 +244,7 @@ def _same(path: Path, other: Path) -> bool:
 
 def _open_itself(path: str, flags: int) -> int:
     """Open a file, but not one elsewhere that a link of this name leads to."""
-    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
 
 
 def _is_open(path: Path, file: IO[bytes]) -> bool:
