@@ -68,7 +68,7 @@ class Job:
         for result, advantages in self._with_advantages(score_rows(self.task, rows)):
             try:
                 lines += self._lines(chunk, result, advantages)
-            except (TypeError, ValueError) as error:  # a user's verifier returned NaN, or something else than a number
+            except (TypeError, ValueError) as error:  # an answer of a user's verifier that is no text, say
                 problem = f"its score cannot be written as JSON ({error})"
                 result = result._replace(row=result.row._replace(problem=problem), scores=())
             if result.problem:

@@ -226,6 +226,24 @@ def test_a_score_that_is_no_number_is_unscored(tmp_path):
     assert (done.summary.bad_rows, done.summary.completions) == (0, 2)
 
 
+@verifier("test_groups_no_text")
+@dataclass(frozen=True)
+class NoText(Verifier):
+    """A user's verifier whose answers are no texts."""
+
+    def __call__(self, example, completion):
+        return Score(1.0, answer={completion.text})
+
+
+def test_a_score_that_json_cannot_represent_makes_its_row_a_reject(tmp_path):
+    data = {**VOTES, "verifiers": {"no_text": {"use": "test_groups_no_text"}}, "metric": "no_text"}
+    rows, done = scored(make_task(data, "x.yaml", tmp_path), [row("5")])
+    assert rows == []
+    problem = "its score cannot be written as JSON (Object of type set is not JSON serializable)"
+    assert [(reject.line, reject.problem) for reject in done.rejects] == [(1, problem)]
+    assert (done.summary.bad_rows, done.summary.completions) == (1, 0)
+
+
 def test_only_the_rows_that_kill_the_process_become_rejects(task):
     rows = [
         row("#### 5", "q"),
