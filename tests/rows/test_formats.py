@@ -215,14 +215,6 @@ def test_openai_batch_output(tmp_path, task):
         file_format.join(converted[2], index)
 
 
-def test_vllm_batches_are_recognized_by_their_ids():
-    vllm = {**batch_row("eval/0", choice(RIGHT)), "id": "vllm-5f3a"}
-    assert detect_format([vllm]).name == "vLLM batch output"
-    assert detect_format([vllm]).joins
-    assert texts(detect_format([vllm]).convert(vllm)) == [RIGHT]
-    assert detect_format([vllm, batch_row("eval/1", choice(RIGHT))]).name == "OpenAI batch output"
-
-
 # The same chat as the templates of these families write it (their tokenizer_config.json).
 TEMPLATES = [
     "<|im_start|>system\n{system}<|im_end|>\n<|im_start|>user\n{user}<|im_end|>\n<|im_start|>assistant\n",

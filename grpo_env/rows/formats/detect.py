@@ -17,7 +17,7 @@ from .scores import SCORES
 from .trl import TRL_COMPLETIONS
 from .verifiers import VERIFIERS_RESULTS, VERIFIERS_TRACES
 from .verl import VERL_DUMP, VERL_GENERATION
-from .vllm import VLLM_BATCH, VLLM_GENERATE
+from .vllm import VLLM_GENERATE
 
 # The first match counts, so a more specific format comes before a more general one.
 FORMATS = (
@@ -25,7 +25,6 @@ FORMATS = (
     LM_EVAL_SAMPLES,
     VERIFIERS_RESULTS,
     VERIFIERS_TRACES,
-    VLLM_BATCH,
     OPENAI_BATCH,
     NEMO_GYM,
     VERL_DUMP,

@@ -1,4 +1,7 @@
-"""Output of OpenAI's batch API, and saved responses in its shape: a row is a request, and its choices are one group."""
+"""Output of OpenAI's batch API and of ``vllm run-batch``, and saved responses in its shape.
+
+A row is a request, and its choices are one group.
+"""
 
 from __future__ import annotations
 

@@ -1,21 +1,14 @@
-"""vLLM 0.33: output of ``vllm run-batch``, and what people save of ``LLM.generate`` and ``LLM.chat``.
+"""vLLM 0.33: what people save of ``LLM.generate`` and ``LLM.chat``. ``vllm run-batch`` writes OpenAI's batches.
 
-The former has the shape of an OpenAI batch, but its ids begin with ``vllm-``. Of the latter, a row is a
-``RequestOutput`` (``vars`` of it, ``outputs`` as dictionaries), or a part of it.
+A row is a ``RequestOutput`` (``vars`` of it, ``outputs`` as dictionaries), or a part of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from .file_format import FileFormat, Row, converted, join_unless_gold
-from .openai_batch import OPENAI_BATCH
-
-
-def _written_by_vllm(row: Row) -> bool:
-    return str(row.get("id")).startswith("vllm-")
 
 
 def _has_outputs(row: Row) -> bool:
@@ -40,7 +33,6 @@ def _row(row: Row) -> dict[str, Any]:
     )
 
 
-VLLM_BATCH = replace(OPENAI_BATCH, name="vLLM batch output", condition=_written_by_vllm)
 VLLM_GENERATE = FileFormat(
     "vLLM LLM.generate output",
     columns=("prompt", "outputs"),
