@@ -262,7 +262,7 @@ def test_what_cannot_be_labeled_is_refused(chain: Chain, file: Path, make_task, 
         label_steps(task, file, OutputFile(tmp_path / "x.jsonl"), console=Console(quiet=True))
     with pytest.raises(UsageError, match=r"loss.tis_cap has no effect here"):
         labeled(chain, file, tmp_path / "x.jsonl", **{"loss.tis_cap": 2.0})
-    with pytest.raises(UsageError, match=r"--out must end in .jsonl"):
+    with pytest.raises(UsageError, match=r"the name must end in \.jsonl"):
         labeled(chain, file, tmp_path / "x.parquet")
     other, body = tmp_path / "batch.jsonl", {"choices": [{"message": {"content": "a"}}]}
     other.write_text(json.dumps({"custom_id": "0", "response": {"body": body}}) + "\n")

@@ -16,6 +16,7 @@ from grpo_env.core import Example
 from grpo_env.errors import UsageError
 from grpo_env.plural import counted
 from grpo_env.rows.jsonl import dump_record
+from grpo_env.rows.writer import check_new
 from grpo_env.scoring.job import ChunkResult
 from grpo_env.scoring.problems import warn
 from grpo_env.scoring.resume import OutputFile, ResumableOutput, examples_hash, resumable
@@ -109,8 +110,7 @@ def generate(
         raise UsageError(
             f"{task.source}: environment: generate samples single texts; episodes: grpo_env eval --out FILE"
         )
-    if out.path.suffix != ".jsonl":
-        raise UsageError(f"{out.path}: --out must end in .jsonl")
+    check_new(out.path, overwrite=True)  # whether it may be overwritten is seen when it is opened
     request = request or Request()
     config = sampling_config(task, "generate", SETTINGS, model, settings)
     report = partial(warn, console)

@@ -22,6 +22,7 @@ from grpo_env.errors import UsageError
 from grpo_env.plural import counted
 from grpo_env.rows.jsonl import dump_record
 from grpo_env.rows.reader import Line, Record, parse
+from grpo_env.rows.writer import check_new
 from grpo_env.scoring import RowResult, score_row
 from grpo_env.scoring.columns import Fields
 from grpo_env.scoring.input_file import InputFile, require_rows
@@ -172,10 +173,9 @@ def label_steps(
         RunError: the engine cannot go on, or the file cannot be written.
     """
     _check_task(task)
-    if out.path.suffix != ".jsonl":
-        raise UsageError(f"{out.path}: --out must end in .jsonl")
+    check_new(out.path, overwrite=True)  # whether it may be overwritten is seen when it is opened
     labels = Labels(task, sampling_config(task, "label-steps", SETTINGS, model, settings), request or Request())
-    file = InputFile(completions, task, Fields(), None)
+    file = InputFile(completions, task, Fields())
     require_rows([file])
     if not file.seekable:
         raise UsageError(f"{completions}: label-steps reads the file twice; save it first")
