@@ -29,7 +29,7 @@ def excerpts(
     metric = "the metric"
     for row in rows:
         metric = metric_of(row)
-        part = part_called(dict(named_parts(row)), metric)
+        part = part_called(named_parts(row), metric)
         why = _reason(row, part)
         total += 1
         if not _is_asked_for(row, part, why, reason, disagrees=disagrees):

@@ -39,7 +39,7 @@ class PartScore(NamedTuple):
 
 def named_scores(row: ScoreRow) -> dict[str, PartScore]:
     """The total and all parts by name, nested ones as ``outer.inner``, parents first. Raises ``UsageError``."""
-    return {TOTAL: total_score(row), **dict(named_parts(row))}
+    return {TOTAL: total_score(row), **named_parts(row)}
 
 
 def total_score(row: ScoreRow) -> PartScore:
@@ -48,9 +48,9 @@ def total_score(row: ScoreRow) -> PartScore:
     return _part_score(row, {"value": row["total"], **fields})
 
 
-def named_parts(row: ScoreRow) -> Iterator[tuple[str, PartScore]]:
+def named_parts(row: ScoreRow) -> dict[str, PartScore]:
     """All parts by name, nested ones as ``outer.inner``, parents first. Raises ``UsageError``."""
-    return _walk(row, row["parts"], "")
+    return dict(_walk(row, row["parts"], ""))
 
 
 def is_called(full: str, name: str) -> bool:
@@ -77,25 +77,18 @@ def part_score(row: ScoreRow, name: str) -> PartScore:
     return scores[full_name(row, name, scores)]
 
 
-def total(row: ScoreRow) -> float | None:
-    """The reward, or ``None`` if unscored. Raises ``UsageError``."""
-    return _number(row, row["total"])
-
-
 def _walk(row: ScoreRow, parts: Any, prefix: str) -> Iterator[tuple[str, PartScore]]:
     if not isinstance(parts, dict):
         raise UsageError(f"{location(row)}: 'parts' must be a mapping, found {type(parts).__name__}")
     for name, fields in parts.items():
         if fields is None:  # in Parquet every row has the columns of all parts
             continue
+        full = prefix + name
         if not isinstance(fields, dict) or fields.keys().isdisjoint(("value", "status")):
-            raise UsageError(f"{location(row)}: part {prefix + name!r} was not written by grpo_env score")
+            raise UsageError(f"{location(row)}: part {full!r} was not written by grpo_env score")
         score = _part_score(row, fields)
-        nested = list(_walk(row, fields.get("parts") or {}, f"{prefix}{name}."))
-        yield (
-            prefix + name,
-            score if score.explanation else score._replace(explanation=_of_parts(nested, prefix + name)),
-        )
+        nested = list(_walk(row, fields.get("parts") or {}, f"{full}."))
+        yield full, score if score.explanation else score._replace(explanation=_of_parts(nested, full))
         yield from nested
 
 

@@ -177,5 +177,5 @@ def part_names(source: Source) -> tuple[str, ...]:
     names: dict[str, None] = {}
     for record in islice(chain.from_iterable(map(read_records, source.files)), HEAD):
         with suppress(UsageError, KeyError, TypeError):
-            names |= dict.fromkeys(name for name, _ in named_parts(record.row or {}))
+            names |= dict.fromkeys(named_parts(record.row or {}))
     return tuple(name for name in names if len(name) <= MAX_NAME)[:MAX_PARTS]

@@ -76,7 +76,7 @@ def row_page(store: Store, table: Table, selection: Selection, n: int) -> dict[s
 
 def detail(row: Mapping[str, Any], indexed: Mapping[str, Any], q: str = "") -> dict[str, Any]:
     """Everything about one completion, for the rest of ``row.html``."""
-    parts = dict(named_parts(row))
+    parts = named_parts(row)
     text = row.get("text")
     colored = merge_steps({name: part.step_scores() for name, part in parts.items()})
     judged = part_called(parts, indexed["metric"])
@@ -127,7 +127,7 @@ def group_page(store: Store, table: Table, selection: Selection, g: int, start: 
     if not indexed:
         return None
     rows = [store.row(table, row["n"]) or {} for row in indexed]
-    parts = [dict(named_parts(row)) for row in rows]
+    parts = [named_parts(row) for row in rows]
     return {
         **_base(store, table, selection),
         "indexed": indexed,

@@ -19,7 +19,7 @@ from grpo_env.errors import UsageError
 from grpo_env.rows.reader import replace_surrogates
 
 from ..episodes import conversation, has_calls_in_text, told_after, tools_of, turns_of
-from ..part_scores import TOTAL, PartScore, full_name, named_scores, part_score, total
+from ..part_scores import TOTAL, PartScore, named_scores, part_score, total_score
 from ..rows import ScoreRow, location, metric_of, prompt_of
 from .kinds import Kind, LeftOut
 
@@ -56,13 +56,10 @@ class Sft(Kind):
     def _accepts(self, row: ScoreRow, left_out: LeftOut) -> bool:
         name = self.part or metric_of(row)
         score = part_score(row, name)
-        if score.value is None:
-            left_out[f"{name} unscored ({score.status})"] += 1
-        elif not _at_least(score.value, self.min_value):
+        if score.value is not None and not _at_least(score.value, self.min_value):
             left_out[f"{name} below {self.min_value:g}"] += 1
-        else:
-            return True
-        return False
+            return False
+        return _is_scored(name, score, left_out)
 
 
 @dataclass(frozen=True)
@@ -78,7 +75,7 @@ class Dpo(Kind):
     suffixes: ClassVar[tuple[str, ...]] = SUFFIXES
 
     def __call__(self, rows: Sequence[ScoreRow], left_out: LeftOut) -> Iterator[dict[str, Any]]:
-        candidates = [row for row in _trainable(rows, left_out) if _is_scored(row, left_out)]
+        candidates = [row for row in _trainable(rows, left_out) if _is_scored(TOTAL, total_score(row), left_out)]
         paired: set[str] = set()
         for chosen, rejected in self._pairs(candidates):
             if chosen["prompt"] != rejected["prompt"]:
@@ -137,8 +134,7 @@ class Prm(Kind):
     def __call__(self, rows: Sequence[ScoreRow], left_out: LeftOut) -> Iterator[dict[str, Any]]:
         for row in _trainable(rows, left_out, as_messages=False):
             score = self._score_with_steps(row)
-            if score.value is None:
-                left_out[f"steps unscored ({score.status})"] += 1
+            if not _is_scored("steps", score, left_out):
                 continue
             steps = list(self._labeled_steps(row, score))
             if not steps:
@@ -153,9 +149,9 @@ class Prm(Kind):
             }
 
     def _score_with_steps(self, row: ScoreRow) -> PartScore:
-        scores = named_scores(row)
         if self.part:
-            return scores[full_name(row, self.part, scores)]
+            return part_score(row, self.part)
+        scores = named_scores(row)
         names = [name for name, score in scores.items() if score.steps and name != TOTAL]
         # A composite repeats the steps of its parts, weighted.
         leaves = [name for name in names if not any(other.startswith(f"{name}.") for other in names)]
@@ -231,17 +227,16 @@ def _trainable(rows: Sequence[ScoreRow], left_out: LeftOut, as_messages: bool = 
             yield {**row, "prompt": prompt}
 
 
-def _is_scored(row: ScoreRow, left_out: LeftOut) -> bool:
-    scored = total(row) is not None
-    if not scored:
-        left_out[f"total unscored ({row['status']})"] += 1
-    return scored
+def _is_scored(name: str, score: PartScore, left_out: LeftOut) -> bool:
+    """Whether a score has a value; counts it as left out under its ``name`` if not."""
+    if score.value is None:
+        left_out[f"{name} unscored ({score.status})"] += 1
+    return score.value is not None
 
 
 def _rank(row: ScoreRow) -> float:
     """The total for sorting. An unscored total sorts last; its completion may still be accepted by a part."""
-    value = total(row)
-    return float("-inf") if value is None else value
+    return float("-inf" if row["total"] is None else row["total"])
 
 
 def _prompt_text(prompt: str | list[dict[str, str]]) -> str:

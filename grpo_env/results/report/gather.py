@@ -158,7 +158,7 @@ def _check_task(counts: Counts, row: ScoreRow, source: str) -> None:
 
 
 def _add_row(data: Gathered, row: ScoreRow) -> Member:
-    index, total, parts = data.counts.completions, total_score(row), dict(named_parts(row))
+    index, total, parts = data.counts.completions, total_score(row), named_parts(row)
     data.total.add(index, total)
     data.tokens.put(index, row.get("num_tokens"))
     data.finish_reasons[row.get("finish_reason") or "unknown"] += 1

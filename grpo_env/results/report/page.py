@@ -59,7 +59,7 @@ def environment() -> Environment:
 
 def _sample(row: ScoreRow, metric: str) -> dict[str, Any]:
     """A completion for the template: its row, parts, marked text and prompt."""
-    parts = dict(named_parts(row))
+    parts = named_parts(row)
     steps = merge_steps({name: part.step_scores() for name, part in parts.items()})
     text = row.get("text")
     judged = part_called(parts, metric)
