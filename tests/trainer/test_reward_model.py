@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,6 +24,7 @@ from grpo_env.trainer.engine.bundled import BUNDLED
 from grpo_env.trainer.reward_models.figures import Figures, held_out_figures, pair_accuracy
 from grpo_env.trainer.reward_models.fit import NO_LABEL, FitSettings, loss, padded
 from grpo_env.trainer.reward_models.labels import Judged, Labelled, label, of_steps, split_by_prompt
+from grpo_env.trainer.reward_models.score_files import judged_completions
 
 QUIET = Console(quiet=True)
 SETTINGS = FitSettings(epochs=8, learning_rate=1e-2, batch_size=8)
@@ -228,6 +230,14 @@ def test_what_cannot_be_trained_on_is_refused(task, tmp_path, changes, request_,
     with pytest.raises(UsageError, match=message):
         train(task, file, tmp_path / "out", request_)
     assert not list(tmp_path.glob("*out*"))
+
+
+def test_a_metric_within_a_composite_says_which_completions_are_correct(task):
+    made = [row("q?\n", text) for text in ("ab", "ax")]
+    for each in made:
+        each["parts"] = {"both": {"value": 1.0, "parts": each["parts"]}}
+    judged = judged_completions((("steps.jsonl", each) for each in made), task, None, Counter(), process=True)
+    assert [each.correct for each in judged] == [True, False]
 
 
 def test_a_folder_in_the_way_is_left_alone(task, file, tmp_path):

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from grpo_env.core import Example, Message
+from grpo_env.equality import is_correct
 from grpo_env.errors import UsageError, nearest
 from grpo_env.results.episodes import turns_of
-from grpo_env.results.part_scores import PartScore, named_scores
+from grpo_env.results.part_scores import PartScore, named_scores, part_called
 from grpo_env.results.rows import ScoreRow, location, metric_of, prompt_of
 from grpo_env.scoring.completion import read_completion
 from grpo_env.taskfile.task import Task
@@ -60,19 +61,19 @@ def _checked(row: ScoreRow, task: Task) -> tuple[str | tuple[Message, ...], str,
     prompt = prompt_of(row)
     if not prompt:
         raise UsageError(f"{where}: has no prompt, which the model reads")
-    metric = named_scores(row).get(str(row.get("metric")))
-    correct = None if metric is None or metric.value is None else metric.value >= 1
+    metric = part_called(named_scores(row), row.get("metric"))
+    correct = None if metric is None or metric.value is None else is_correct(metric.value)
     return prompt if isinstance(prompt, str) else tuple(Message(**message) for message in prompt), row["text"], correct
 
 
 def _part(row: ScoreRow, name: str) -> PartScore:
     scores = named_scores(row)
-    full = next((known for known in scores if known == name or known.endswith(f".{name}")), None)
-    if full is None:
+    score = part_called(scores, name)
+    if score is None:
         hint = (
             "label the steps with grpo_env reward-model label-steps, or give --part"
             if name == ROLLOUTS
             else nearest(name, scores)
         )
         raise UsageError(f"{location(row)}: no part is called {name!r}; {hint}")
-    return scores[full]
+    return score
