@@ -74,10 +74,9 @@ class Views:
 
     def group(self, request: Request) -> Response:
         """The completions of a group, side by side."""
-        start = _whole(request, "start")
         table = self._store.table
-        g, selection = request.path_params["g"], _selection(request, table)
-        return _found("group.html", table, pages.group_page(self._store, table, selection, g, start))
+        found = pages.group_page(self._store, table, _selection(request, table), request.path_params["g"])
+        return _found("group.html", table, found)
 
     def run(self, request: Request) -> Response:
         """The curves of a run."""
@@ -87,8 +86,7 @@ class Views:
 
 
 def _selection(request: Request, table: Table) -> Selection:
-    fields = {key: value for key, value in request.query_params.items() if key != "start"}
-    return Selection.parse(fields, table.parts)
+    return Selection.parse(request.query_params, table.parts)
 
 
 def _found(template: str, table: Table, context: dict[str, Any] | None) -> Response:
@@ -138,14 +136,6 @@ def _with_headers(send: Send) -> Send:
         await send(message)
 
     return sending
-
-
-def _whole(request: Request, key: str) -> int:
-    """The whole number of a field; 0 without one. Raises ``UsageError``."""
-    text = request.query_params.get(key, "")
-    if text and not (text.isascii() and text.isdigit() and len(text) < 16):
-        raise UsageError(f"{key}={text[:40]}: expected a whole number")
-    return int(text or 0)
 
 
 def _html_page(template: str, context: dict[str, Any], status: int = 200) -> Response:

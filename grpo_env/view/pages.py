@@ -50,7 +50,7 @@ def list_page(store: Store, table: Table, selection: Selection) -> dict[str, Any
         "chart": svg(Columns("reward", distribution(np.array(summary["rewards"], dtype=float)))),
         "last": last,
         "choices": index_queries.choices(store, table, selection),
-        "numbers": {name: NUMBERS[name][1] if name in NUMBERS else name for name in number_names(table.parts)},
+        "numbers": {name: NUMBERS.get(name, name) for name in number_names(table.parts)},
         "top_parts": [(place, name) for place, name in enumerate(table.parts) if "." not in name],
     }
 
@@ -121,9 +121,9 @@ def steps(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def group_page(store: Store, table: Table, selection: Selection, g: int, start: int) -> dict[str, Any] | None:
+def group_page(store: Store, table: Table, selection: Selection, g: int) -> dict[str, Any] | None:
     """The context of ``group.html``: completions side by side."""
-    indexed = index_queries.group_rows(store, table, g, start)
+    indexed = index_queries.group_rows(store, table, g, selection.start)
     if not indexed:
         return None
     rows = [store.row(table, row["n"]) or {} for row in indexed]
@@ -133,7 +133,6 @@ def group_page(store: Store, table: Table, selection: Selection, g: int, start: 
         "indexed": indexed,
         "table_of_parts": part_table(parts),
         "per_page": index_queries.MAX_GROUP,
-        "start": start,
         "texts": [marked(str(row.get("text") or ""), q=selection.q) for row in rows],
         "messages": messages(rows[0]),
         "row": rows[0],

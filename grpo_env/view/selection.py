@@ -13,13 +13,13 @@ from grpo_env.results.report.groups import MEANINGS
 
 PAGE = 50  # rows of a page
 MAX_TEXT = 300  # characters of a search or another value in the address
-NUMBERS = {  # what can be sorted by and limited to a range, besides parts: the column and a description
-    "reward": ("reward", "reward"),
-    "advantage": ("advantage", "advantage"),
-    "characters": ("characters", "length in characters"),
-    "tokens": ("tokens", "length in tokens"),
-    "seconds": ("seconds", "seconds to score"),
-    "step": ("step", "step of the run"),
+NUMBERS = {  # columns that can be sorted by and limited to a range, besides parts, in words
+    "reward": "reward",
+    "advantage": "advantage",
+    "characters": "length in characters",
+    "tokens": "length in tokens",
+    "seconds": "seconds to score",
+    "step": "step of the run",
 }
 CHOICES: dict[str, dict[str, str]] = {  # filters with fixed values: SQL without parameters
     "signal": {"uniform": "signal NOT IN ('mixed', 'single')", **{kind: f"signal = '{kind}'" for kind in MEANINGS}},
@@ -43,7 +43,10 @@ NAMES = {  # filters with values from the file: a condition with one parameter, 
 
 @dataclass(frozen=True)
 class Selection:
-    """Filters, order and page, as the address has them. ``sort`` begins with ``-`` for the largest first."""
+    """Filters, order and page, as the address has them. ``sort`` begins with ``-`` for the largest first.
+
+    ``page`` is that of the list, from 1; ``start`` is the first completion shown of a group, from 0.
+    """
 
     q: str = ""
     equal: Mapping[str, str] = field(default_factory=dict)
@@ -51,13 +54,14 @@ class Selection:
     ranges: Mapping[str, tuple[float | None, float | None]] = field(default_factory=dict)
     sort: str = ""
     page: int = 1
+    start: int = 0
 
     @classmethod
     def parse(cls, address: Mapping[str, str], parts: Sequence[str]) -> Selection:
         """The selection of an address. Raises ``UsageError`` for an unknown key or value."""
         equal: dict[str, str] = {}
         ranges: dict[str, tuple[float | None, float | None]] = {}
-        q, sort, page = "", "", 1
+        q, sort, page, start = "", "", 1, 0
         for key, value in address.items():
             if len(value) > MAX_TEXT:
                 raise UsageError(f"{key[:40]}: at most {MAX_TEXT} characters")
@@ -70,7 +74,9 @@ class Selection:
                 number_column(value.removeprefix("-"), parts)
                 sort = value
             elif key == "page":
-                page = page_number(value)
+                page = _whole(key, value, 1)
+            elif key == "start":
+                start = _whole(key, value, 0)
             elif key in NAMES or (key in CHOICES and value in CHOICES[key]):
                 equal[key] = value
             elif key in CHOICES:
@@ -82,19 +88,16 @@ class Selection:
             else:
                 known = ["q", "sort", "page", "min.reward", "max.reward", *NAMES, *CHOICES]
                 raise UsageError(f"{key[:40]!r} is no filter; {nearest(key[:40], known)}")
-        return cls(q, equal, ranges, sort, page)
+        return cls(q, equal, ranges, sort, page, start)
 
-    def address(self, *, start: int = 0, **changes: Any) -> str:
-        """The query of the address, with ``changes``, which begin at the first page.
-
-        ``start`` is for a group's page: the first completion shown.
-        """
-        changed = replace(self, **{"page": 1, **changes})
+    def address(self, **changes: Any) -> str:
+        """The query of the address, with ``changes``, which begin at the first page and the first completion."""
+        changed = replace(self, **{"page": 1, "start": 0, **changes})
         pairs: list[tuple[str, str]] = [("q", changed.q), *changed.equal.items()]
         for name, (low, high) in changed.ranges.items():
             pairs += [(f"min.{name}", _text(low)), (f"max.{name}", _text(high))]
         pairs += [("sort", changed.sort), ("page", str(changed.page) if changed.page > 1 else "")]
-        pairs += [("start", str(start) if start else "")]
+        pairs += [("start", str(changed.start) if changed.start else "")]
         return urlencode([(key, value) for key, value in pairs if value])
 
     def without(self, key: str) -> str:
@@ -147,9 +150,9 @@ class Selection:
 
 
 def number_column(name: str, parts: Sequence[str]) -> str:
-    """The column of a name of ``NUMBERS``, or of ``part.NAME``. Raises ``UsageError``."""
+    """The column of a name of ``NUMBERS``, which is its own, or of ``part.NAME``. Raises ``UsageError``."""
     if name in NUMBERS:
-        return NUMBERS[name][0]
+        return name
     part = name.removeprefix("part.")
     if name.startswith("part.") and part in parts:
         return f"p{parts.index(part)}"
@@ -171,10 +174,9 @@ def _number(key: str, value: str) -> float:
     return number
 
 
-def page_number(value: str) -> int:
-    """The page of an address, from 1. Raises ``UsageError``."""
-    if not (value.isascii() and value.isdigit() and 0 < int(value[:9]) == int(value)):
-        raise UsageError(f"page={value[:40]}: expected a number from 1")
+def _whole(key: str, value: str, least: int) -> int:
+    if not (value.isascii() and value.isdigit() and len(value) < 16 and int(value) >= least):
+        raise UsageError(f"{key}={value[:40]}: expected a whole number from {least}")
     return int(value)
 
 

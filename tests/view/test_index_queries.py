@@ -160,9 +160,10 @@ def test_an_address_round_trips():
         "max.part.x": "-1e-09",
         "sort": "-part.x",
         "page": "3",
+        "start": "24",
     }
     selection = Selection.parse(address, ["x"])
-    assert Selection.parse(dict(parse_qsl(selection.address(page=3))), ["x"]) == selection
+    assert Selection.parse(dict(parse_qsl(selection.address(page=3, start=24))), ["x"]) == selection
 
 
 def test_names_of_files_are_no_patterns(rows, index, tmp_path):
