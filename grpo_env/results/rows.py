@@ -85,8 +85,18 @@ def metric_of(row: ScoreRow) -> str:
 
 def question_of(row: ScoreRow) -> str:
     """The last message of the prompt, or a prompt of plain text."""
-    prompt = prompt_of(row)
-    return str((prompt[-1]["content"] if isinstance(prompt, list) and prompt else prompt) or "")
+    return next((content for _, content in reversed(prompt_messages(row))), "")
+
+
+def prompt_messages(row: ScoreRow) -> list[tuple[str, str]]:
+    """The roles and contents of a prompt, to be shown: a text has no role, and what is no chat is shown as it is."""
+    try:
+        prompt = prompt_of(row)
+    except (KeyError, TypeError):
+        prompt = str(row["prompt"])
+    if isinstance(prompt, list):
+        return [(str(message["role"]), str(message["content"] or "")) for message in prompt]
+    return [("", str(prompt))] if prompt else []
 
 
 def prompt_of(row: ScoreRow) -> str | list[dict[str, str]] | None:

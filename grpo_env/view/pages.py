@@ -18,14 +18,13 @@ from grpo_env.results.report.measures import distribution
 from grpo_env.results.report.page import environment, short, turn_blocks
 from grpo_env.results.report.spans import merge_steps
 from grpo_env.results.report.svg import svg
-from grpo_env.results.rows import prompt_of
+from grpo_env.results.rows import prompt_messages
 
 from . import index_queries
 from .duckdb_index import Store, Table
 from .marked_text import marked
 from .selection import NUMBERS, PAGE, Selection, number_names
 
-MAX_PROMPT = 20_000  # characters shown of a prompt
 MAX_TURNS, MAX_SHOWN = 200, 200_000  # of an episode: turns, and characters of all of them
 
 
@@ -78,7 +77,7 @@ def detail(row: Mapping[str, Any], indexed: Mapping[str, Any], q: str = "") -> d
     """Everything about one completion, for the rest of ``row.html``."""
     parts = named_parts(row)
     text = row.get("text")
-    colored = merge_steps({name: part.step_scores() for name, part in parts.items()})
+    colored = merge_steps(parts)
     judged = part_called(parts, indexed["metric"])
     answer = judged.answer if judged else None
     try:
@@ -89,22 +88,11 @@ def detail(row: Mapping[str, Any], indexed: Mapping[str, Any], q: str = "") -> d
         "row": row,
         "parts": parts,
         "text": marked(text, colored, answer, q) if isinstance(text, str) else None,
-        "messages": messages(row),
+        "messages": prompt_messages(row),
         "steps": steps(row),
         "turns": turns,
         "problem": problem,
     }
-
-
-def messages(row: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The prompt as messages (role, content); a text has the role ``prompt``."""
-    try:
-        prompt = prompt_of(row)
-    except (KeyError, TypeError):
-        prompt = str(row.get("prompt"))
-    if isinstance(prompt, list):
-        return [(str(message["role"]), short(message["content"], MAX_PROMPT)) for message in prompt]
-    return [("prompt", short(prompt, MAX_PROMPT))] if prompt else []
 
 
 def steps(row: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -134,7 +122,7 @@ def group_page(store: Store, table: Table, selection: Selection, g: int) -> dict
         "table_of_parts": part_table(parts),
         "per_page": index_queries.MAX_GROUP,
         "texts": [marked(str(row.get("text") or ""), q=selection.q) for row in rows],
-        "messages": messages(rows[0]),
+        "messages": prompt_messages(rows[0]),
         "row": rows[0],
         "gold": next((row["gold"] for row in indexed if row["gold"]), None),
         "meanings": MEANINGS,

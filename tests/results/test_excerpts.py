@@ -54,6 +54,11 @@ def test_a_completion_is_shown_with_its_question_the_end_of_its_text_answer_and_
     assert lines[5] == "  answer   '4', gold '4'"
 
 
+def test_a_prompt_that_is_no_chat_is_shown_as_it_is(row):
+    (made,) = with_reasons(row, "why not")[1:]
+    assert "  question [{'content': '2+2?'}]" in list(excerpts([made | {"prompt": [{"content": "2+2?"}]}], 5))
+
+
 def test_completions_whose_label_is_not_the_verdict_are_shown_with_it(row):
     rows = with_reasons(row, "missed", "rightly refused", "without a label")  # the first one, q0, is right
     for made, label in zip(rows, (False, True, False), strict=False):

@@ -92,6 +92,23 @@ def test_a_page_of_huge_texts_stays_small(row):
     assert len(html) < 100_000
 
 
+CHAT = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "2+2?"}]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "shown"),
+    [
+        ("2+2?", "2+2?"),
+        (CHAT, "system: Be brief.\n\nuser: 2+2?"),
+        (json.dumps(CHAT), "system: Be brief.\n\nuser: 2+2?"),  # as Parquet has it beside texts
+        ([{"content": "2+2?"}], "[{&#39;content&#39;: &#39;2+2?&#39;}]"),
+    ],
+)
+def test_a_prompt_is_shown_with_the_roles_of_a_chat(row, prompt, shown):
+    page = render(make_report([{**row(0, c, float(c)), "prompt": prompt} for c in range(2)]))
+    assert f'<summary>prompt</summary><pre class="text" tabindex="0">{shown}</pre>' in page
+
+
 # In a browser
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from grpo_env.environments.turn_steps import turns_of_steps
 
 from ..episodes import turns_of
 from ..part_scores import is_called, named_parts, part_called, total_score
-from ..rows import ScoreRow, name_of
+from ..rows import ScoreRow, name_of, prompt_messages
 from . import captions
 from .caveats import reward_warnings
 from .charts import charts
@@ -60,16 +60,17 @@ def environment() -> Environment:
 def _sample(row: ScoreRow, metric: str) -> dict[str, Any]:
     """A completion for the template: its row, parts, marked text and prompt."""
     parts = named_parts(row)
-    steps = merge_steps({name: part.step_scores() for name, part in parts.items()})
+    steps = merge_steps(parts)
     text = row.get("text")
     judged = part_called(parts, metric)
     answer = judged.answer if judged else None
+    prompt = (f"{role}: {content}" if role else content for role, content in prompt_messages(row))
     return {
         "row": row,
         "parts": parts,
         "text": None if text is None else mark_text(text, steps, find_answer(text, answer)),
         "turns": [] if text is None else turn_blocks(row, steps, answer),
-        "prompt": prompt_text(row.get("prompt")),
+        "prompt": short("\n\n".join(prompt), MAX_PROMPT),
     }
 
 
@@ -109,14 +110,6 @@ def turn_blocks(
             }
         )
     return blocks
-
-
-def prompt_text(prompt: Any) -> str:
-    """A prompt, text or chat messages, as text of bounded length."""
-    if isinstance(prompt, list):
-        messages = (message if isinstance(message, Mapping) else {"content": message} for message in prompt)
-        prompt = "\n\n".join(f"{message.get('role', '')}: {message.get('content')}" for message in messages)
-    return short(str(prompt or ""), MAX_PROMPT)
 
 
 def short(text: Any, length: int = MAX_LENGTH) -> str:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
 from grpo_env.core import StepScore
+
+from ..part_scores import PartScore
 
 LEVELS = 5  # colors from the lowest to the highest step value
 LONGEST = 4500  # characters shown of a text
@@ -120,11 +123,11 @@ def _piece(
     return html
 
 
-def merge_steps(by_part: Mapping[str, Sequence[StepScore]]) -> list[StepScore]:
-    """The step scores of all parts in text order, each explanation with the name of its part."""
+def merge_steps(parts: Mapping[str, PartScore]) -> list[StepScore]:
+    """The step scores of all parts in text order, each explanation with the name of its part. Raises ``TypeError``."""
     steps = [
-        StepScore(step.start, step.end, step.value, f"{name}: {step.explanation}")
-        for name, part_steps in by_part.items()
-        for step in part_steps
+        replace(step, explanation=f"{name}: {step.explanation}")
+        for name, part in parts.items()
+        for step in part.step_scores()
     ]
     return sorted(steps, key=lambda step: (step.start, step.end, step.value))
