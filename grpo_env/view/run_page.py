@@ -14,18 +14,18 @@ from .duckdb_index import Store
 from .source import METRICS, Source
 
 MAX_POINTS = 60  # of a line, and its last one
-# Charts: title, and by name of a line the kind of row and the metric.
-CHARTS: tuple[tuple[str, dict[str, tuple[str, str]]], ...] = (
-    ("reward", {"train": ("train", "reward"), "held out": ("eval", "reward")}),
-    ("accuracy", {"train": ("train", "accuracy"), "held out": ("eval", "accuracy")}),
-    ("groups whose advantages are all 0", {"train": ("train", "uniform_groups")}),
-    ("length in tokens", {"train": ("train", "length"), "held out": ("eval", "length")}),
-    ("truncated", {"train": ("train", "truncated"), "held out": ("eval", "truncated")}),
-    ("unscored", {"train": ("train", "unscored")}),
-    ("entropy", {"train": ("train", "entropy")}),
-    ("KL to the reference", {"train": ("train", "kl")}),
-    ("gradient norm", {"train": ("train", "grad_norm")}),
-)
+TITLES = {  # of the charts, by the metric that they show
+    "reward": "reward",
+    "accuracy": "accuracy",
+    "uniform_groups": "groups whose advantages are all 0",
+    "length": "length in tokens",
+    "truncated": "truncated",
+    "unscored": "unscored",
+    "entropy": "entropy",
+    "kl": "KL to the reference",
+    "grad_norm": "gradient norm",
+}
+KINDS = {"train": "train", "held out": "eval"}  # lines of a chart, and the kinds of rows that they are of
 PART = "parts/"
 
 
@@ -66,11 +66,10 @@ def read_metrics(source: Source) -> list[dict[str, Any]]:
 
 def charts(metrics: Sequence[Mapping[str, Any]]) -> list[Lines]:
     """The charts that have points, then one for each part."""
-    parts = dict.fromkeys(key for row in metrics for key in row if key.startswith(PART))
-    by_part = [(key.removeprefix(PART), {"train": ("train", key), "held out": ("eval", key)}) for key in parts]
+    parts = {key: key.removeprefix(PART) for row in metrics for key in row if key.startswith(PART)}
     drawn: list[Lines] = []
-    for title, lines in (*CHARTS, *by_part):
-        series = {name: _series(metrics, kind, metric) for name, (kind, metric) in lines.items()}
+    for metric, title in (TITLES | parts).items():
+        series = {name: _series(metrics, kind, metric) for name, kind in KINDS.items()}
         series = {name: line for name, line in series.items() if line.xs}
         if series and all(chart.series != series for chart in drawn):  # accuracy is a part's mean, too
             drawn.append(Lines(title, series, "step"))
