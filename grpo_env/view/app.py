@@ -47,7 +47,10 @@ def make_app(store: Store, token: str) -> ASGIApp:
             Route("/row/{n:int}", views.row),
             Route("/group/{g:int}", views.group),
         ],
-        exception_handlers={UsageError: _usage_error, 404: lambda *_: _error(HTTPStatus.NOT_FOUND, "no such page")},
+        exception_handlers={
+            UsageError: lambda _, error: _error(HTTPStatus.BAD_REQUEST, str(error)),
+            404: lambda *_: _error(HTTPStatus.NOT_FOUND, "no such page"),
+        },
         middleware=[
             Middleware(TrustedHostMiddleware, allowed_hosts=NAMES),  # no page of others reaches it by DNS rebinding
             Middleware(Guard, token=token),
@@ -146,8 +149,3 @@ def _html_page(template: str, context: dict[str, Any], status: int = 200) -> Res
 
 def _error(status: HTTPStatus, problem: str) -> Response:
     return _html_page("error.html", {"status": status, "problem": problem}, status)
-
-
-def _usage_error(request: Request, error: Exception) -> Response:
-    """The page of a ``UsageError``."""
-    return _error(HTTPStatus.BAD_REQUEST, str(error))

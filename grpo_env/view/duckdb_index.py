@@ -77,10 +77,10 @@ class Store:
         names = [column[0] for column in found.description or ()]
         return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
-    def row(self, table: Table, n: int) -> dict[str, Any] | None:
-        """The whole row ``n``, from 0."""
-        found = self.query(f"SELECT row FROM texts_{table.tag} WHERE n = ?", [n])
-        return json.loads(found[0]["row"]) if found else None
+    def row(self, table: Table, n: int) -> dict[str, Any]:
+        """The whole row ``n`` of the index, from 0."""
+        (found,) = self.query(f"SELECT row FROM texts_{table.tag} WHERE n = ?", [n])
+        return dict(json.loads(found["row"]))
 
     def search(self, table: Table, text: str) -> str:
         """The name of a table of the ``n`` of all rows whose text contains ``text``.
@@ -120,7 +120,9 @@ class Store:
         """Make the tables of the first ``most`` rows. ``parts`` are known already; others are found in the rows."""
         while True:
             sql = texts_sql(self.source.kind, len(parts), most)
-            self.query(f"CREATE OR REPLACE TABLE texts_{tag} AS {sql}", _parameters(parts, self.source))
+            leaves = [name.split(".")[-1] for name in parts]
+            parameters = {"files": _patterns(self.source), "paths": row_paths(parts), "leaves": leaves}
+            self.query(f"CREATE OR REPLACE TABLE texts_{tag} AS {sql}", parameters)
             unreadable = self._without_broken(tag)
             new = self._new_parts(tag, parts)
             if not new:
@@ -161,10 +163,6 @@ def _connect(folder: Path, source: Source) -> duckdb.DuckDBPyConnection:
     for macro in MACROS:
         db.execute(macro)
     return db
-
-
-def _parameters(parts: Sequence[str], source: Source) -> dict[str, Any]:
-    return {"files": _patterns(source), "paths": row_paths(parts), "leaves": [name.split(".")[-1] for name in parts]}
 
 
 def _patterns(source: Source) -> list[str]:

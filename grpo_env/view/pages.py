@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from jinja2 import ChoiceLoader, Environment, PackageLoader
+from markupsafe import Markup
 
+from grpo_env.core import StepScore
 from grpo_env.errors import UsageError
 from grpo_env.results.part_scores import PartScore, named_parts, part_called
 from grpo_env.results.report.charts import Columns
 from grpo_env.results.report.groups import MEANINGS
 from grpo_env.results.report.measures import distribution
 from grpo_env.results.report.page import environment, short, turn_blocks
-from grpo_env.results.report.spans import merge_steps
+from grpo_env.results.report.spans import Span, find_answer, mark_text, merge_steps
 from grpo_env.results.report.svg import svg
 from grpo_env.results.rows import prompt_messages
 
 from . import index_queries
 from .duckdb_index import Store, Table
-from .marked_text import marked
 from .selection import NUMBERS, PAGE, Selection, number_names
 
+LONGEST = 80_000  # characters shown of a text
+MAX_HITS = 100  # marked occurrences of a search
 MAX_TURNS, MAX_SHOWN = 200, 200_000  # of an episode: turns, and characters of all of them
 
 
@@ -57,8 +62,7 @@ def list_page(store: Store, table: Table, selection: Selection) -> dict[str, Any
 def row_page(store: Store, table: Table, selection: Selection, n: int) -> dict[str, Any] | None:
     """The context of ``row.html``; ``None`` if there is no such row."""
     indexed = index_queries.index_row(store, table, n)
-    row = store.row(table, n) if indexed else None
-    if indexed is None or row is None:
+    if indexed is None:
         return None
     neighbors = index_queries.neighbors(store, table, selection, n)
     wrong = replace(selection, equal={**selection.equal, "verdict": "wrong"})
@@ -69,7 +73,7 @@ def row_page(store: Store, table: Table, selection: Selection, n: int) -> dict[s
         "wrong": index_queries.neighbors(store, table, wrong, n),
         "list_page": -(-neighbors["place"] // PAGE),
         "found": index_queries.count(store, table, selection),
-        **detail(row, indexed, selection.q),
+        **detail(store.row(table, n), indexed, selection.q),
     }
 
 
@@ -95,6 +99,21 @@ def detail(row: Mapping[str, Any], indexed: Mapping[str, Any], q: str = "") -> d
     }
 
 
+def marked(text: str, steps: Sequence[StepScore] = (), answer: str | None = None, q: str = "") -> Markup:
+    """The text with its steps colored by score, and marks for the answer and for hits of the search ``q``."""
+    return mark_text(text, steps, find_answer(text, answer), longest=LONGEST, spans=_hits(text, q))
+
+
+def _hits(text: str, q: str) -> list[Span]:
+    """The occurrences of a search, which ignores case unless it has a capital letter."""
+    if not q:
+        return []
+    searched = text if q != q.lower() else text.lower()
+    if len(searched) != len(text):  # a few letters have a lower case of two characters, which moves positions
+        searched = text
+    return [Span(*match.span(), "hit") for match in islice(re.finditer(re.escape(q), searched), MAX_HITS)]
+
+
 def steps(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The step scores that process supervision uses, each with its text and its advantage if the file has it."""
     text, found = row.get("text") or "", row.get("steps") or []
@@ -114,7 +133,7 @@ def group_page(store: Store, table: Table, selection: Selection, g: int) -> dict
     indexed = index_queries.group_rows(store, table, g, selection.start)
     if not indexed:
         return None
-    rows = [store.row(table, row["n"]) or {} for row in indexed]
+    rows = [store.row(table, row["n"]) for row in indexed]
     parts = [named_parts(row) for row in rows]
     return {
         **_base(store, table, selection),

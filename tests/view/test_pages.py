@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 from grpo_env.cli.app import app as command
 from grpo_env.errors import UsageError
 from grpo_env.results.report.page import number
-from grpo_env.view import marked_text
 from grpo_env.view.app import make_app
+from grpo_env.view.pages import marked
 from grpo_env.view.run_page import charts
 from grpo_env.view.source import find_source
 
@@ -271,7 +271,7 @@ def test_empty_fields_of_a_form_are_no_filters(hostile, browse):
 
 
 def test_a_search_is_marked_where_it_is():
-    html = marked_text.marked("An Apple, an apple", q="apple")
+    html = marked("An Apple, an apple", q="apple")
     assert html.count('class="hit"') == 2
 
 
