@@ -79,9 +79,17 @@ class Counts:
     task: str = ""
     metric: str = ""
     completions: int = 0
+    unscored: int = 0
+    truncated: int = 0
+    """Completions that ended at the length limit."""
+    finish_known: int = 0
+    """Completions whose finish reason is known."""
+    has_text: bool = False
     input_rows: int = 0
     without_prompt: int = 0
     """Completions that may be of another prompt than the task's, since the file did not have theirs."""
+    groups: int = 0
+    largest_group: int = 0
     kinds: Counter[GroupKind] = field(default_factory=Counter)
     uninformative: int = 0
     """Completions in groups of equal rewards."""
@@ -103,8 +111,6 @@ class Gathered:
     characters: Column = field(default_factory=Column)
     tokens: Column = field(default_factory=Column)
     parts: dict[str, PartColumns] = field(default_factory=dict)
-    finish_reasons: Counter[str] = field(default_factory=Counter)
-    sizes: Counter[int] = field(default_factory=Counter)
     correct_counts: Counter[tuple[int, int]] = field(default_factory=Counter)  # (with a metric, correct) -> groups
     answered: int = 0  # completions
     majorities: Counter[tuple[int, float]] = field(default_factory=Counter)  # (with a metric, majority) -> groups
@@ -158,19 +164,23 @@ def _check_task(counts: Counts, row: ScoreRow, source: str) -> None:
 
 
 def _add_row(data: Gathered, row: ScoreRow) -> Member:
-    index, total, parts = data.counts.completions, total_score(row), named_parts(row)
+    counts, total, parts = data.counts, total_score(row), named_parts(row)
+    index = counts.completions
     data.total.add(index, total)
     data.tokens.put(index, row.get("num_tokens"))
-    data.finish_reasons[row.get("finish_reason") or "unknown"] += 1
-    data.counts.without_prompt += row.get("prompt_recorded") is False
-    text = row.get("text")
-    if text is not None:
+    finish = row.get("finish_reason") or "unknown"
+    counts.unscored += total.value is None
+    counts.truncated += finish == "length"
+    counts.finish_known += finish != "unknown"
+    counts.without_prompt += row.get("prompt_recorded") is False
+    if (text := row.get("text")) is not None:
+        counts.has_text = True
         data.characters.put(index, len(text))
     for name, part in parts.items():
         if name not in data.parts:
             data.parts[name] = PartColumns(depth=name.count("."))
         data.parts[name].add(index, part)
-    metric = part_called(parts, data.counts.metric)
+    metric = part_called(parts, counts.metric)
     value, answer = (metric.value, metric.answer) if metric else (None, None)
     data.metrics.put(index, value)
     if total.value is not None:
@@ -182,16 +192,17 @@ def _add_row(data: Gathered, row: ScoreRow) -> Member:
 
 
 def _end_group(data: Gathered, members: list[Member]) -> None:
-    data.sizes[len(members)] += 1
-    kind = group_kind(members)
-    data.counts.kinds[kind] += 1
+    counts, kind = data.counts, group_kind(members)
+    counts.groups += 1
+    counts.largest_group = max(counts.largest_group, len(members))
+    counts.kinds[kind] += 1
     if kind not in ("mixed", "single"):
-        data.counts.uninformative += len(members)
-        data.counts.with_step_signal += steps_differ(members)
+        counts.uninformative += len(members)
+        counts.with_step_signal += steps_differ(members)
     scored = [member for member in members if member.metric is not None]
     correct = sum(member.correct for member in scored)
-    data.counts.rankable += 0 < correct < len(scored)
-    data.counts.misranked += is_misranked(members)
+    counts.rankable += 0 < correct < len(scored)
+    counts.misranked += is_misranked(members)
     data.correct_counts[len(scored), correct] += 1
     data.answered += sum(member.answer is not None for member in scored)
     data.majorities[len(scored), majority(scored)] += 1

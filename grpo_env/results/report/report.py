@@ -83,16 +83,9 @@ class Report(Counts):
     """The numbers of ``grpo_env view report``."""
 
     source: str
-    groups: int
-    largest_group: int
     reward: Estimate | None
     accuracy: Estimate | None
     """The mean of the task's metric."""
-    unscored: int
-    truncated: int
-    """Completions that ended at the length limit."""
-    finish_known: int
-    """Completions whose finish reason is known."""
     total: Part
     parts: tuple[Part, ...]
     pass_at: Mapping[int, Estimate]
@@ -100,7 +93,6 @@ class Report(Counts):
     length: Length | None
     samples: Mapping[str, Sequence[ScoreRow]]
     """By heading."""
-    has_text: bool
 
     def interval(self, correlation: float | None) -> Interval | None:
         """The 95% interval for a correlation over completions. Their groups count, since those of one are alike."""
@@ -123,20 +115,14 @@ def make_report(scores: Path | str | Iterable[ScoreRow], source: str | None = No
     return Report(
         **vars(data.counts),
         source=source,
-        groups=sum(data.sizes.values()),
-        largest_group=max(data.sizes),
         reward=reward,
         accuracy=_estimate(data.group_metrics),
-        unscored=int(np.isnan(totals).sum()),
-        truncated=data.finish_reasons["length"],
-        finish_known=rows - data.finish_reasons["unknown"],
         total=_part("total", data.total, rows, None, metrics),
         parts=tuple(_part(name, part, rows, fractions.get(name), metrics) for name, part in data.parts.items()),
         pass_at=_pass_at(data),
         maj_at=_maj_at(data),
         length=_length(data, totals, metrics),
         samples=data.samples.by_heading(reward.value if reward else 0.0),
-        has_text=not np.isnan(data.characters.values(rows)).all(),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 from grpo_env.equality import all_equal, equal, is_correct
@@ -10,6 +9,14 @@ from grpo_env.equality import all_equal, equal, is_correct
 from ..rows import ScoreRow
 
 SAMPLES = 5  # of each kind
+HEADINGS = (
+    ABOVE := "Furthest above the mean of the group",
+    BELOW := "Furthest below the mean of the group",
+    HIGHEST := "Highest rewards",
+    LOWEST := "Lowest rewards",
+    CORRECT_LOW := "Correct, low reward",
+    WRONG_HIGH := "Wrong, high reward",
+)
 
 
 class Top:
@@ -29,7 +36,6 @@ class Top:
         return [row for _, row in self._kept]
 
 
-@dataclass
 class Samples:
     """The rows to show: for each kind at most one of a group, so that they are of different prompts.
 
@@ -37,50 +43,40 @@ class Samples:
     its reward is from its group's mean, so that decides, and the reward itself only where no group has two rewards.
     """
 
-    above_mean: Top = field(default_factory=Top)
-    below_mean: Top = field(default_factory=Top)
-    highest: Top = field(default_factory=Top)
-    lowest: Top = field(default_factory=Top)
-    correct_low: Top = field(default_factory=Top)
-    wrong_high: Top = field(default_factory=Top)
-    _group: dict[str, tuple[float, ScoreRow]] = field(default_factory=dict)
-    _totals: list[float] = field(default_factory=list)
+    def __init__(self) -> None:
+        self._tops = {heading: Top() for heading in HEADINGS}
+        self._group: dict[str, tuple[float, ScoreRow]] = {}
+        self._totals: list[float] = []
 
     def offer(self, row: ScoreRow, total: float, metric: float | None) -> None:
         """Consider a scored completion of the current group."""
         self._totals.append(total)
-        self._keep("highest", total, row)
-        self._keep("lowest", -total, row)
+        self._keep(HIGHEST, total, row)
+        self._keep(LOWEST, -total, row)
         if metric is not None:
-            self._keep(*(("correct_low", -total, row) if is_correct(metric) else ("wrong_high", total, row)))
+            self._keep(*((CORRECT_LOW, -total, row) if is_correct(metric) else (WRONG_HIGH, total, row)))
 
     def end_group(self) -> None:
         """The next completion belongs to another prompt."""
-        for name, (key, row) in self._group.items():
-            getattr(self, name).offer(key, row)
         if not all_equal(self._totals):
             mean = sum(self._totals) / len(self._totals)
-            self.above_mean.offer(self._group["highest"][0] - mean, self._group["highest"][1])
-            self.below_mean.offer(self._group["lowest"][0] + mean, self._group["lowest"][1])
+            (highest, high_row), (lowest, low_row) = self._group[HIGHEST], self._group[LOWEST]
+            self._group |= {ABOVE: (highest - mean, high_row), BELOW: (lowest + mean, low_row)}
+        for heading, (key, row) in self._group.items():
+            self._tops[heading].offer(key, row)
         self._group.clear()
         self._totals.clear()
 
-    def _keep(self, name: str, key: float, row: ScoreRow) -> None:
-        if name not in self._group or key > self._group[name][0]:
-            self._group[name] = (key, row)
+    def _keep(self, heading: str, key: float, row: ScoreRow) -> None:
+        if heading not in self._group or key > self._group[heading][0]:
+            self._group[heading] = (key, row)
 
     def by_heading(self, mean: float) -> dict[str, list[ScoreRow]]:
         """The rows by heading. A reward is low below the ``mean`` reward and high above it."""
-        low = [row for row in self.correct_low.rows() if row["total"] < mean and not equal(row["total"], mean)]
-        high = [row for row in self.wrong_high.rows() if row["total"] > mean and not equal(row["total"], mean)]
-        above, highest = self.above_mean.rows(), self.highest.rows()
-        lowest = [row for row in self.lowest.rows() if not any(row is other for other in highest)]
-        headings = {
-            "Furthest above the mean of the group": above,
-            "Furthest below the mean of the group": self.below_mean.rows(),
-            "Highest rewards": [] if above else highest,
-            "Lowest rewards": [] if above else lowest,
-            "Correct, low reward": low,
-            "Wrong, high reward": high,
-        }
-        return {heading: rows for heading, rows in headings.items() if rows}
+        kept = {heading: top.rows() for heading, top in self._tops.items()}
+        if kept[ABOVE]:
+            kept[HIGHEST] = kept[LOWEST] = []
+        kept[LOWEST] = [row for row in kept[LOWEST] if not any(row is other for other in kept[HIGHEST])]
+        kept[CORRECT_LOW] = [row for row in kept[CORRECT_LOW] if row["total"] < mean and not equal(row["total"], mean)]
+        kept[WRONG_HIGH] = [row for row in kept[WRONG_HIGH] if row["total"] > mean and not equal(row["total"], mean)]
+        return {heading: rows for heading, rows in kept.items() if rows}
