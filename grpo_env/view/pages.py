@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,12 @@ from markupsafe import Markup
 
 from grpo_env.core import StepScore
 from grpo_env.errors import UsageError
-from grpo_env.results.part_scores import PartScore, named_parts, part_called
+from grpo_env.results.part_scores import PartScore, named_parts, part_called, total_score
 from grpo_env.results.report.charts import Columns
 from grpo_env.results.report.groups import MEANINGS
 from grpo_env.results.report.measures import distribution
 from grpo_env.results.report.page import environment, short, turn_blocks
-from grpo_env.results.report.spans import Span, find_answer, mark_text, merge_steps
+from grpo_env.results.report.spans import MAX_STEPS, Span, find_answer, mark_text, merge_steps
 from grpo_env.results.report.svg import svg
 from grpo_env.results.rows import prompt_messages
 
@@ -116,15 +116,11 @@ def _hits(text: str, q: str) -> list[Span]:
 
 def steps(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The step scores that process supervision uses, each with its text and its advantage if the file has it."""
-    text, found = row.get("text") or "", row.get("steps") or []
-    advantages = row.get("step_advantages") or []
+    text, found = row.get("text") or "", total_score(row).step_scores()[:MAX_STEPS]
+    advantages = (row.get("step_advantages") or [])[: len(found)]
     return [
-        {
-            **step,
-            "text": short(text[step["start"] : step["end"]], 200),
-            "advantage": advantages[place] if place < len(advantages) else None,
-        }
-        for place, step in enumerate(found[:300])
+        {**vars(step), "text": short(text[step.start : step.end], 200), "advantage": advantage}
+        for step, advantage in zip_longest(found, advantages)
     ]
 
 

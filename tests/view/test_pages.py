@@ -441,6 +441,18 @@ def test_turns_are_colored_by_their_scores(row, write, index, browse):
     assert "paid" in turns[turns.index("<summary>state") :]
 
 
+def test_steps_are_shown_with_their_texts_and_the_advantages_that_the_file_has(row, write, index, browse):
+    """A step may be without an explanation."""
+    steps = [{"start": 0, "end": 5, "value": 0.25}, {"start": 5, "end": 9, "value": 1.0, "explanation": "fine"}]
+    made = row(0, 0, 1, text="1+1=2 so 2", steps=steps, step_advantages=[-0.5])
+    page = browse(index(write([made]))).get("/row/0").text
+    cells = re.findall(r"<tr><td class=\"why\"><code>(.*?)</code></td>(.*?)</tr>", page)
+    assert [(text, re.sub("<.*?>", " ", rest).split()) for text, rest in cells] == [
+        ("1+1=2", ["0.25", "-0.5"]),
+        (" so ", ["1", "-", "fine"]),
+    ]
+
+
 def test_turns_that_cannot_be_read_leave_the_rest_of_the_row(row, write, index, browse):
     made = row(0, 0, 1, text="call it") | {"turns": [{"text": "call it", "calls": [{"name": "price"}]}]}
     page = browse(index(write([made]))).get("/row/0").text
