@@ -25,6 +25,11 @@ def pass_at_k(samples: int, correct: int, k: int) -> float:
     return 1.0 - math.comb(samples - correct, k) / math.comb(samples, k)
 
 
+def powers_of_two(samples: int) -> list[int]:
+    """The k of pass@k that are told: 1, 2, 4, … up to the number of samples, and that number; none of 0 samples."""
+    return sorted({2**power for power in range(samples.bit_length())} | {samples} - {0})
+
+
 def wilson(successes: float, count: float) -> Interval:
     """Wilson's score interval for a proportion (Wilson 1927), valid near 0 and 1, unlike the normal interval.
 

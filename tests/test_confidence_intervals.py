@@ -6,7 +6,12 @@ import math
 
 import pytest
 
-from grpo_env.confidence_intervals import clopper_pearson, fisher
+from grpo_env.confidence_intervals import clopper_pearson, fisher, powers_of_two
+
+
+@pytest.mark.parametrize(("samples", "ks"), [(0, []), (1, [1]), (6, [1, 2, 4, 6]), (8, [1, 2, 4, 8])])
+def test_k_is_each_power_of_two_and_the_number_of_samples(samples: int, ks: list[int]) -> None:
+    assert powers_of_two(samples) == ks
 
 
 def at_least(successes: int, count: int, rate: float) -> float:

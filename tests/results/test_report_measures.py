@@ -15,7 +15,6 @@ from grpo_env.results.report.measures import (
     distribution,
     estimate,
     estimate_pass_at_k,
-    powers_of_two,
     trend,
     variance_fractions,
 )
@@ -39,12 +38,6 @@ def test_pass_at_k_is_the_fraction_of_subsets_with_a_correct_completion():
         assert estimate_pass_at_k(groups, k).value == pytest.approx(statistics.fmean(values))
     assert estimate_pass_at_k(groups, 5).groups == 3
     assert estimate_pass_at_k(groups, 6) is None
-
-
-def test_k_is_each_power_of_two_and_the_largest_group():
-    assert powers_of_two(1) == [1]
-    assert powers_of_two(6) == [1, 2, 4, 6]
-    assert powers_of_two(8) == [1, 2, 4, 8]
 
 
 # maj@k

@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
-from grpo_env.confidence_intervals import pass_at_k
+from grpo_env.confidence_intervals import pass_at_k, powers_of_two
 from grpo_env.environments import pool
 from grpo_env.rows.writer import check_new
 from grpo_env.scoring.problems import warn
@@ -117,7 +117,7 @@ def run_eval(
 
 
 def pass_at(rollouts: Sequence[ScoredRollout], samples: int, seed: int) -> dict[str, Any]:
-    """pass@k for k = 1, 2, 4, ... and ``samples``, with intervals over problems.
+    """pass@k for ``powers_of_two``, with intervals over problems.
 
     Correct means a metric of 1; unscored completions are left out.
     """
@@ -125,7 +125,7 @@ def pass_at(rollouts: Sequence[ScoredRollout], samples: int, seed: int) -> dict[
         known(row.correct for row in rollouts[start : start + samples]) for start in range(0, len(rollouts), samples)
     ]
     result: dict[str, Any] = {}
-    for k in sorted({2**power for power in range(samples.bit_length())} | {samples}):
+    for k in powers_of_two(samples):
         probabilities = [pass_at_k(len(group), sum(v >= 1 for v in group), k) for group in groups if len(group) >= k]
         if probabilities:
             result[f"pass@{k}"] = {"value": fmean(probabilities), "interval": mean_interval(probabilities, seed)}

@@ -65,11 +65,6 @@ def estimate_pass_at_k(groups: Mapping[tuple[int, int], int], k: int) -> Estimat
     return estimate(values, np.ones(len(values)))
 
 
-def powers_of_two(largest: int) -> list[int]:
-    """The k of pass@k: 1, 2, 4, … up to the size of the largest group, and that size."""
-    return sorted({2**power for power in range(largest.bit_length()) if 2**power <= largest} | {largest})
-
-
 def variance_fractions(weighted: Mapping[str, Floats], total: Floats) -> dict[str, float]:
     """The fraction of the reward's variance due to each part: cov(weighted part, total) / var(total).
 

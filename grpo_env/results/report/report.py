@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from grpo_env.confidence_intervals import Interval, fisher
+from grpo_env.confidence_intervals import Interval, fisher, powers_of_two
 
 from ..rows import ScoreRow, read_scores
 from .gather import Counts, Gathered, PartColumns, gather
@@ -23,7 +23,6 @@ from .measures import (
     estimate,
     estimate_pass_at_k,
     is_constant,
-    powers_of_two,
     trend,
     variance_fractions,
 )
@@ -159,19 +158,17 @@ def _rules(counts: Counter[tuple[str, bool]]) -> dict[str, tuple[int, int]]:
 
 
 def _pass_at(data: Gathered) -> dict[int, Estimate]:
-    largest = max(size for size, _ in data.correct_counts)
-    ks = powers_of_two(largest) if largest else []
+    ks = powers_of_two(max(size for size, _ in data.correct_counts))
     return {k: value for k in ks if (value := estimate_pass_at_k(data.correct_counts, k))}
 
 
 def _maj_at(data: Gathered) -> dict[int, Estimate]:
     """By the number of completions, of groups with so many; empty if no answer was extracted."""
-    sizes = {size for size, _ in data.majorities} if data.answered else ()
-    found = {}
-    for k in sizes:
-        groups = {value: count for (size, value), count in data.majorities.items() if size == k}
-        found[k] = estimate(np.repeat(list(groups), list(groups.values())), np.ones(sum(groups.values())))
-    return {k: value for k, value in found.items() if k and value}
+    by_size: dict[int, list[float]] = defaultdict(list)
+    for (size, value), groups in data.majorities.items():
+        by_size[size] += [value] * groups
+    sizes = filter(None, by_size) if data.answered else ()
+    return {k: value for k in sizes if (value := estimate(np.array(by_size[k]), np.ones(len(by_size[k]))))}
 
 
 def _length(data: Gathered, totals: Floats, metrics: Floats) -> Length | None:
