@@ -182,9 +182,7 @@ def _percent(count: int, whole: int) -> str:
     return f"{fraction:.0%}" if fraction >= 0.01 else f"{fraction:.1%}"
 
 
-Check = Callable[["Report"], Iterator[RewardWarning]]
-
-CHECKS: tuple[Check, ...] = (
+CHECKS: tuple[Callable[[Report], Iterator[RewardWarning]], ...] = (
     unscored,
     misranked,
     dominant_part,

@@ -35,38 +35,21 @@ Chart = Columns | Lines
 
 def charts(report: Report) -> dict[str, list[Chart]]:
     """The charts by section, without empty ones."""
-    sections: dict[str, list[Chart]] = {
-        "parts": [Columns("total (the reward)", report.total.values), *_part_charts(report)],
-        "length": _length_charts(report),
-    }
-    filled = {name: [chart for chart in section if _has_points(chart)] for name, section in sections.items()}
-    return {name: section for name, section in filled.items() if section}
-
-
-def _part_charts(report: Report) -> list[Chart]:
-    return [
-        Columns(f"{part.name}, weight {part.weight_text}", part.values)
-        for part in report.parts
-        if not part.depth and part.varies and not is_like_reward(part, report)
-    ]
+    sections: dict[str, list[Chart]] = {"parts": [], "length": []}
+    if report.total.scored:
+        sections["parts"].append(Columns("total (the reward)", report.total.values))
+    for part in report.parts:
+        if not part.depth and part.varies and not is_like_reward(part, report):
+            sections["parts"].append(Columns(f"{part.name}, weight {part.weight_text}", part.values))
+    if (length := report.length) and (length.reward.xs or length.metric.xs):
+        trends = {"reward": length.reward, report.metric: length.metric}
+        sections["length"].append(Lines("mean by length", trends, f"length in {length.unit}"))
+    return {name: section for name, section in sections.items() if section}
 
 
 def is_like_reward(part: Part, report: Report) -> bool:
     """Whether the chart of a part would show the bars of the reward's again."""
     return part.varies and part.values.counts == report.total.values.counts
-
-
-def _length_charts(report: Report) -> list[Chart]:
-    if not report.length:
-        return []
-    trends = {"reward": report.length.reward, report.metric: report.length.metric}
-    return [Lines("mean by length", trends, f"length in {report.length.unit}")]
-
-
-def _has_points(chart: Chart) -> bool:
-    if isinstance(chart, Columns):
-        return bool(chart.bins.counts)
-    return any(line.xs for line in chart.series.values())
 
 
 def bounds(chart: Lines) -> tuple[tuple[float, float], tuple[float, float]]:

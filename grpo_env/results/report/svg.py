@@ -70,10 +70,14 @@ def _lines(chart: Lines, link: Link | None) -> tuple[int, list[Markup]]:
     legend_x = float(LEFT)
     for index, (name, line) in enumerate(chart.series.items()):
         points = list(zip(map(across, line.xs), map(up, line.ys), strict=True))
-        marks.append(Markup('<polyline class="s{}" points="{}"/>').format(index, _points(points)))
+        corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        marks.append(Markup('<polyline class="s{}" points="{}"/>').format(index, corners))
         for step, (x, y) in zip(line.xs, points, strict=True):
-            address = link(step) if link else ""
-            marks.append(_linked(_marker(x, y, index), address, f"{name}, {chart.x_label} {step:g}"))
+            marker = _marker(x, y, index)
+            if link and (address := link(step)):
+                label = visible(f"{name}, {chart.x_label} {step:g}")
+                marker = Markup('<a href="{}" aria-label="{}">{}</a>').format(address, label, marker)
+            marks.append(marker)
         marks += [_marker(legend_x + 4, TOP + 4, index), _text(legend_x + 13, TOP + 8, shortened(name, 22))]
         legend_x += 32 + 6.5 * min(22, len(name))
     return height, marks
@@ -90,14 +94,6 @@ def _marker(x: float, y: float, index: int) -> Markup:
     if index:
         return _rect(x - 3.2, y - 3.2, 6.4, 6.4, f"c{index}")
     return Markup('<circle class="c0" cx="{:.1f}" cy="{:.1f}" r="3.5"/>').format(x, y)
-
-
-def _linked(mark: Markup, address: str, label: str) -> Markup:
-    return Markup('<a href="{}" aria-label="{}">{}</a>').format(address, visible(label), mark) if address else mark
-
-
-def _points(points: list[tuple[float, float]]) -> str:
-    return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
 
 
 def _rect(x: float, y: float, width: float, height: float, css: str) -> Markup:
