@@ -21,10 +21,13 @@ def turns_of(row: ScoreRow) -> tuple[Turn, ...]:
     return tuple(_read(row, Turn.from_dict, turn) for turn in _parsed(row, "turns") or ())
 
 
-def tools_of(row: ScoreRow) -> str | None:
-    """The descriptions of an episode's tools as JSON, if they are known. Raises ``UsageError``."""
+def tools_of(row: ScoreRow) -> dict[str, str]:
+    """The column ``tools`` of a training set: the descriptions of an episode's tools as JSON, if they are known.
+
+    Raises ``UsageError``.
+    """
     tools = _parsed(row, "tools")
-    return json.dumps(tools, ensure_ascii=False) if tools else None
+    return {"tools": json.dumps(tools, ensure_ascii=False)} if tools else {}
 
 
 def conversation(turns: Sequence[Turn]) -> list[dict[str, Any]]:

@@ -22,6 +22,7 @@ class Inspect(Kind):
 
     part: str | None = None
     """The part (or ``total``) that gives the value; default: the task's metric."""
+    suffixes: ClassVar[tuple[str, ...]] = (".jsonl",)
     unique: ClassVar[tuple[str, ...]] = ("id", "epoch")  # one score per sample and epoch
 
     def __call__(self, rows: Sequence[ScoreRow], left_out: LeftOut) -> Iterator[dict[str, Any]]:

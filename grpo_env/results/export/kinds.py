@@ -18,7 +18,7 @@ class Kind(ABC):
     Unscored completions are left out; they never become a 0.
     """
 
-    suffixes: ClassVar[tuple[str, ...]] = (".jsonl",)
+    suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".parquet")
     unique: ClassVar[tuple[str, ...]] = ()
     """Keys of an output row that no other row has together."""
 

@@ -11,10 +11,10 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
-from typing import Any, ClassVar
+from typing import Any
 
 from grpo_env.core import Turn
-from grpo_env.equality import equal
+from grpo_env.equality import CORRECT, equal
 from grpo_env.errors import UsageError
 from grpo_env.rows.reader import replace_surrogates
 
@@ -22,9 +22,6 @@ from ..episodes import conversation, has_calls_in_text, told_after, tools_of, tu
 from ..part_scores import TOTAL, PartScore, named_scores, part_score, total_score
 from ..rows import ScoreRow, location, metric_of, prompt_of
 from .kinds import Kind, LeftOut
-
-FULL_CREDIT = 1.0
-SUFFIXES = (".jsonl", ".parquet")
 
 
 @dataclass(frozen=True)
@@ -37,11 +34,10 @@ class Sft(Kind):
 
     part: str | None = None
     """The part that ``min_value`` applies to; default: the task's metric."""
-    min_value: float = FULL_CREDIT
+    min_value: float = CORRECT
     """Minimum value of that part."""
     per_prompt: int = 0
     """Maximum number per prompt, best totals first, then in order; 0: all."""
-    suffixes: ClassVar[tuple[str, ...]] = SUFFIXES
 
     def __call__(self, rows: Sequence[ScoreRow], left_out: LeftOut) -> Iterator[dict[str, Any]]:
         accepted = [row for row in _trainable(rows, left_out) if self._accepts(row, left_out)]
@@ -50,8 +46,7 @@ class Sft(Kind):
             best = nlargest(self.per_prompt, range(len(accepted)), key=lambda index: (_rank(accepted[index]), -index))
             accepted = [accepted[index] for index in sorted(best)]
         for row in accepted:
-            tools = {"tools": tools} if (tools := tools_of(row)) else {}
-            yield {"id": row["id"], "prompt": row["prompt"], "completion": _as_prompt(row), **tools}
+            yield {"id": row["id"], "prompt": row["prompt"], "completion": _as_prompt(row), **tools_of(row)}
 
     def _accepts(self, row: ScoreRow, left_out: LeftOut) -> bool:
         name = self.part or metric_of(row)
@@ -72,7 +67,6 @@ class Dpo(Kind):
     """The part that ``min_value`` applies to; default: the task's metric."""
     min_value: float | None = None
     """Minimum value of that part for the chosen completion: 1 requires a correct one."""
-    suffixes: ClassVar[tuple[str, ...]] = SUFFIXES
 
     def __call__(self, rows: Sequence[ScoreRow], left_out: LeftOut) -> Iterator[dict[str, Any]]:
         candidates = [row for row in _trainable(rows, left_out) if _is_scored(TOTAL, total_score(row), left_out)]
@@ -81,13 +75,12 @@ class Dpo(Kind):
             if chosen["prompt"] != rejected["prompt"]:
                 raise UsageError(f"{location(rejected)}: different prompt than {location(chosen)} of the same group")
             paired |= {_content(chosen), _content(rejected)}
-            tools = {"tools": tools} if (tools := tools_of(chosen)) else {}
             yield {
                 "id": chosen["id"],
                 "prompt": chosen["prompt"],
                 "chosen": _as_prompt(chosen),
                 "rejected": _as_prompt(rejected),
-                **tools,
+                **tools_of(chosen),
             }
         if len(paired) < len(candidates):
             alone = "in groups of one (score --group COLUMN joins the rows of a prompt)"
@@ -129,7 +122,6 @@ class Prm(Kind):
     """The part whose steps to use; default: the only part that has steps."""
     min_step: float = 0.5
     """Minimum value of a good step."""
-    suffixes: ClassVar[tuple[str, ...]] = SUFFIXES
 
     def __call__(self, rows: Sequence[ScoreRow], left_out: LeftOut) -> Iterator[dict[str, Any]]:
         for row in _trainable(rows, left_out, as_messages=False):
