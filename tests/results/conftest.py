@@ -35,6 +35,12 @@ def score_row(prompt, completion, correct, tidy=1.0, **more):
     }
 
 
+def five_groups(make=score_row):
+    """Groups of two: mixed and misranked, all correct, all wrong, masked signal, unscored; (correct, tidy) of each."""
+    table = [((1, 0), (0, 1)), ((1, 1), (1, 1)), ((0, 0), (0, 0)), ((1, 0), (0, 0.5)), ((None, 1), (None, 1))]
+    return [make(p, c, *values) for p, group in enumerate(table) for c, values in enumerate(group)]
+
+
 @pytest.fixture
 def row():
     """Makes a row: ``row(prompt, completion, correct, tidy)`` and any key to change."""
@@ -43,6 +49,5 @@ def row():
 
 @pytest.fixture
 def rows():
-    """Groups of two: mixed and misranked, all correct, all wrong, masked signal, unscored."""
-    table = [((1, 0), (0, 1)), ((1, 1), (1, 1)), ((0, 0), (0, 0)), ((1, 0), (0, 0.5)), ((None, 1), (None, 1))]
-    return [score_row(p, c, *values) for p, group in enumerate(table) for c, values in enumerate(group)]
+    """``five_groups``."""
+    return five_groups()

@@ -12,36 +12,17 @@ from grpo_env.view.app import make_app  # noqa: E402
 from grpo_env.view.duckdb_index import Store  # noqa: E402
 from grpo_env.view.source import find_source  # noqa: E402
 
+from ..results.conftest import five_groups  # noqa: E402
+from ..results.conftest import score_row as reported_row  # noqa: E402
+
 TOKEN = "open-sesame"
 
 
-def part(value, weight=1.0, status="scored", **more):
-    weighted = None if value is None else weight * value
-    return {"value": value, "weight": weight, "weighted": weighted, "process": 0.0, "status": status, **more}
-
-
-def score_row(prompt, completion, correct, tidy=1.0, **more):
-    """A completion with a reward of 1 for being correct and 2 for being tidy."""
-    answer = {"answer": more.pop("answer", "4"), "gold": "4", "kind": more.pop("kind", "number")}
-    scored = correct is not None
-    parts = {"accuracy": part(correct, status="scored" if scored else "bad_gold", **answer), "tidy": part(tidy, 2.0)}
-    return {
-        "id": f"q{prompt}",
-        "completion": completion,
-        "group": f"g{prompt}",
-        "prompt": f"What is {prompt}?",
-        "text": f"Well, so it is {answer['answer']}.",
-        "finish_reason": "stop",
-        "total": correct + 2 * tidy if scored else None,
-        "status": "scored" if scored else "bad_gold",
-        "explanation": "",
-        "parts": parts,
-        "steps": [],
-        "seconds": 0.001,
-        "task": "sums",
-        "metric": "accuracy",
-        **more,
-    }
+def score_row(prompt, completion, correct, tidy=1.0, kind="number", **more):
+    """``score_row`` of the reports with a kind of gold answer, and a text in which the answer is marked."""
+    made = reported_row(prompt, completion, correct, tidy, **more)
+    made["parts"]["accuracy"]["kind"] = kind
+    return made | ({} if "text" in more else {"text": f"Well, so it is {made['parts']['accuracy']['answer']}."})
 
 
 def write_rows(path, rows):
@@ -51,9 +32,8 @@ def write_rows(path, rows):
 
 @pytest.fixture(scope="session")
 def rows():
-    """Groups of two: mixed, all correct, all wrong, masked signal, unscored; (correct, tidy) of each completion."""
-    table = [((1, 0), (0, 1)), ((1, 1), (1, 1)), ((0, 0), (0, 0)), ((1, 0), (0, 0.5)), ((None, 1), (None, 1))]
-    return [score_row(p, c, *values) for p, group in enumerate(table) for c, values in enumerate(group)]
+    """``five_groups``."""
+    return five_groups(score_row)
 
 
 @pytest.fixture(scope="session")
