@@ -202,11 +202,11 @@ def test_a_row_without_steps_has_one_that_is_worth_its_total(row):
     [
         (lambda row: [], "no scores in it"),
         (lambda row: [{"id": 1}], "line 1: no key 'completion'"),
-        (lambda row: [{**row(0, 0, 1), "metric": None}], "has no 'metric'; score the file again"),
+        (lambda row: [{**row(0, 0, 1), "metric": None}], "no key 'metric'; score the file again"),
         (lambda row: [row(0, 0, 1), {**row(1, 0, 1), "metric": "other"}], "two tasks, sums (metric accuracy) and"),
         (lambda row: [row(0, 0, 1), row(1, 0, 1), row(0, 1, 1)], "the rows of group 'g0' are not adjacent"),
         (lambda row: [{**row(0, 0, 1), "parts": {"accuracy": {}}}], "part 'accuracy' was not written by"),
-        (lambda row: [{**row(0, 0, 1), "steps": [{"start": 0}]}], "grpo_env score wrote (KeyError: 'value')"),
+        (lambda row: [{**row(0, 0, 1), "steps": [{"start": 0}]}], "completion 0: not a row that grpo_env score wrote"),
         (lambda row: [{**row(0, 0, 1), "total": "1"}], "a value must be a finite number or null, found '1'"),
         (lambda row: [{**row(0, 0, 1), "total": float("nan")}], "a value must be a finite number or null, found nan"),
     ],

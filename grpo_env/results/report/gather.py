@@ -14,7 +14,7 @@ from grpo_env.equality import is_correct
 from grpo_env.errors import UsageError
 
 from ..part_scores import PartScore, named_parts, part_called, total_score
-from ..rows import ScoreRow, groups
+from ..rows import ScoreRow, groups, location
 from .groups import GroupKind, Member, group_kind, is_misranked, majority, steps_differ
 from .measures import Floats
 from .shown_completions import Samples
@@ -119,18 +119,15 @@ class Gathered:
     samples: Samples = field(default_factory=Samples)
 
 
-def gather(rows: Iterable[ScoreRow], source: str) -> Gathered:
-    """Read all rows.
-
-    Raises ``UsageError`` for an empty file, for rows without a metric, for rows of several tasks, and as ``groups``.
-    """
+def gather(rows: Iterable[ScoreRow]) -> Gathered:
+    """Read all rows. Raises ``UsageError`` for rows without a metric, for rows of several tasks, and as ``groups``."""
     data = Gathered()
     counts = data.counts
     last = None
     for group in groups(rows):
         members = []
         for row in group:
-            _check_task(counts, row, source)
+            _check_task(counts, row)
             place = row.get("file"), row.get("line")
             counts.input_rows += row.get("line") is None or place != last
             last = place
@@ -139,27 +136,23 @@ def gather(rows: Iterable[ScoreRow], source: str) -> Gathered:
             except UsageError:
                 raise
             except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
-                raise UsageError(
-                    f"{source}: completion {counts.completions + 1} is not a row that grpo_env score wrote "
-                    f"({type(error).__name__}: {error})"
-                ) from error
+                problem = f"not a row that grpo_env score wrote ({type(error).__name__}: {error})"
+                raise UsageError(f"{location(row)}: {problem}") from error
             counts.completions += 1
         _end_group(data, members)
-    if not counts.completions:
-        raise UsageError(f"{source}: no scores in it")
     return data
 
 
-def _check_task(counts: Counts, row: ScoreRow, source: str) -> None:
+def _check_task(counts: Counts, row: ScoreRow) -> None:
     if not row.get("metric"):
-        raise UsageError(f"{source}: completion {counts.completions + 1} has no 'metric'; score the file again")
+        raise UsageError(f"{location(row)}: no key 'metric'; score the file again")
     task, metric = str(row.get("task") or ""), row["metric"]
     if not counts.completions:
         counts.task, counts.metric = task, metric
     elif (task, metric) != (counts.task, counts.metric):
         raise UsageError(
-            f"{source}: scores of two tasks, {counts.task} (metric {counts.metric}) and {task} (metric {metric}); "
-            "make a report for each"
+            f"{location(row)}: scores of two tasks, {counts.task} (metric {counts.metric}) and {task} "
+            f"(metric {metric}); make a report for each"
         )
 
 

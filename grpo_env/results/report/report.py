@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from grpo_env.confidence_intervals import Interval, fisher, powers_of_two
+from grpo_env.errors import UsageError
 
 from ..rows import ScoreRow, read_scores
 from .gather import Counts, Gathered, PartColumns, gather
@@ -105,8 +106,10 @@ def make_report(scores: Path | str | Iterable[ScoreRow], source: str | None = No
     """
     is_file = isinstance(scores, Path | str)
     source = source or (str(scores) if is_file else "rows")
-    data = gather(read_scores(Path(scores)) if is_file else scores, source)  # type: ignore[arg-type]
+    data = gather(read_scores(Path(scores)) if is_file else scores)  # type: ignore[arg-type]
     rows = data.counts.completions
+    if not rows:
+        raise UsageError(f"{source}: no scores in it")
     totals, metrics = data.total.values.values(rows), data.metrics.values(rows)
     weighted = {name: part.weighted.values(rows) for name, part in data.parts.items() if not part.depth}
     fractions = variance_fractions(weighted, totals)
@@ -168,7 +171,7 @@ def _maj_at(data: Gathered) -> dict[int, Estimate]:
     for (size, value), groups in data.majorities.items():
         by_size[size] += [value] * groups
     sizes = filter(None, by_size) if data.answered else ()
-    return {k: value for k in sizes if (value := estimate(np.array(by_size[k]), np.ones(len(by_size[k]))))}
+    return {k: mean for k in sizes if (mean := estimate(np.array(by_size[k]), np.ones(len(by_size[k]))))}
 
 
 def _length(data: Gathered, totals: Floats, metrics: Floats) -> Length | None:
