@@ -99,14 +99,13 @@ class Report(Counts):
         return None if correlation is None else fisher(correlation, self.groups)
 
 
-def make_report(scores: Path | str | Iterable[ScoreRow], source: str | None = None) -> Report:
+def make_report(scores: Path | str | Iterable[ScoreRow]) -> Report:
     """A report on a scores file, or on its rows. Reads them once and keeps numbers only, apart from a few samples.
 
     Raises ``UsageError`` for files that are empty, not scores, of several tasks, or whose groups are not adjacent.
     """
-    is_file = isinstance(scores, Path | str)
-    source = source or (str(scores) if is_file else "rows")
-    data = gather(read_scores(Path(scores)) if is_file else scores)  # type: ignore[arg-type]
+    source, records = (str(scores), read_scores(Path(scores))) if isinstance(scores, Path | str) else ("rows", scores)
+    data = gather(records)
     rows = data.counts.completions
     if not rows:
         raise UsageError(f"{source}: no scores in it")
