@@ -23,16 +23,15 @@ def count(store: Store, table: Table, selection: Selection) -> int:
     return int(found["rows"])
 
 
-def page(store: Store, table: Table, selection: Selection, size: int = PAGE) -> list[Row]:
+def page(store: Store, table: Table, selection: Selection) -> list[Row]:
     """The rows of a page, each with the first line of its question and an excerpt of its text.
 
     The excerpt is around what was searched, otherwise the end.
     """
     where, parameters = _where(store, table, selection)
-    start = (selection.page - 1) * size
     rows = store.query(
         f"SELECT * FROM rows_{table.tag} WHERE {where} ORDER BY {selection.order(table.parts)}, n LIMIT ? OFFSET ?",
-        [*parameters, size, start],
+        [*parameters, PAGE, (selection.page - 1) * PAGE],
     )
     excerpts = _excerpts(store, table, [row["n"] for row in rows], selection.q)
     return [{**row, **excerpts[row["n"]]} for row in rows]
