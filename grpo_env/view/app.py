@@ -83,9 +83,9 @@ class Views:
 
     def run(self, request: Request) -> Response:
         """The curves of a run."""
-        if self._store.source.run is None:
+        if (run := self._store.source.run) is None:
             return _error(HTTPStatus.NOT_FOUND, "this file is no run")
-        return _html_page("run.html", run_page(self._store))
+        return _html_page("run.html", run_page(self._store, run))
 
 
 def _selection(request: Request, table: Table) -> Selection:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from grpo_env.results.report.charts import Lines
@@ -11,7 +12,7 @@ from grpo_env.results.report.svg import svg
 from grpo_env.rows.reader import read_records
 
 from .duckdb_index import Store
-from .source import METRICS, Source
+from .source import METRICS
 
 MAX_POINTS = 60  # of a line, and its last one
 TITLES = {  # of the charts, by the metric that they show
@@ -29,9 +30,9 @@ KINDS = {"train": "train", "held out": "eval"}  # lines of a chart, and the kind
 PART = "parts/"
 
 
-def run_page(store: Store) -> dict[str, Any]:
-    """The context of ``run.html``."""
-    source, table = store.source, store.table
+def run_page(store: Store, run: Path) -> dict[str, Any]:
+    """The context of ``run.html``, for a run in the folder ``run``."""
+    table = store.table
     steps = store.query(
         "SELECT step, count(*) AS samples, avg(reward) AS reward, avg(verdict) AS verdict, "
         "count(DISTINCT g) AS groups, "
@@ -40,9 +41,9 @@ def run_page(store: Store) -> dict[str, Any]:
     )
     known = {row["step"] for row in steps}
     link = lambda step: f"./?min.step={step:g}&max.step={step:g}" if step in known else ""  # noqa: E731
-    lines = charts(read_metrics(source))
+    lines = charts(read_metrics(run / METRICS))
     return {
-        "source": source,
+        "source": store.source,
         "table": table,
         "steps": steps,
         "charts": [svg(chart, link) for chart in lines if constant(chart) is None],
@@ -56,10 +57,9 @@ def constant(chart: Lines) -> float | None:
     return values[0] if len(values) > 1 and min(values) == max(values) else None
 
 
-def read_metrics(source: Source) -> list[dict[str, Any]]:
-    """The rows of the run's metrics; none if it has not written any."""
-    path = source.run / METRICS if source.run else None
-    if path is None or not path.is_file() or not path.stat().st_size:
+def read_metrics(path: Path) -> list[dict[str, Any]]:
+    """The rows of a run's metrics; none if it has not written any."""
+    if not path.is_file() or not path.stat().st_size:
         return []
     return [record.row for record in read_records(path) if record.row is not None]
 

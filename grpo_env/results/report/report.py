@@ -46,7 +46,7 @@ class Part:
     varies: bool
     values: Bins
     statuses: Mapping[str, int]
-    reasons: Mapping[str, tuple[str, ...]]
+    reasons: Mapping[str, Sequence[str]]
     """By status, the first different explanations."""
     rules: Mapping[str, tuple[int, int]]
     """By rule, the most frequent first: completions accepted (a value of at least 1) and refused; empty without rules.
@@ -147,7 +147,7 @@ def _part(name: str, part: PartColumns, rows: int, variance_fraction: float | No
         varies=not is_constant(scored),
         values=distribution(values),
         statuses=part.statuses,
-        reasons={status: tuple(reasons) for status, reasons in part.reasons.items()},
+        reasons=part.reasons,
         rules=_rules(part.rules),
     )
 
