@@ -4,13 +4,14 @@ import json
 import re
 import shutil
 import subprocess
-from html.parser import HTMLParser
 
 import pytest
 
 from grpo_env.core import StepScore
 from grpo_env.results.report import make_report, render
 from grpo_env.results.report.spans import find_answer, level, mark_text, visible
+
+from ..html_page import Page
 
 HOSTILE = (
     '<script>alert(1)</script><img src="http://x/y" onerror=alert(1)>\x1b[31m\u202e\ud800\x00</pre></style>"\'{{ 7*7 }}'
@@ -36,31 +37,6 @@ def hostile(row):
     return rows
 
 
-class Page(HTMLParser):
-    """Collects tags and attributes; fails if a tag is not closed."""
-
-    VOID = frozenset({"meta", "br", "img", "link", "input", "rect", "line", "circle", "polyline", "polygon"})
-
-    def __init__(self, html):
-        super().__init__()
-        self.tags, self.attributes, self.open = set(), [], []
-        self.feed(html)
-        assert self.open == []
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.add(tag)
-        self.attributes += attrs
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.tags.add(tag)
-        self.attributes += attrs
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-
 # The page
 
 
@@ -69,8 +45,8 @@ def test_the_page_is_valid_and_self_contained(fixture, request):
     html = render(make_report(request.getfixturevalue(fixture)))
     html.encode()
     page = Page(html)
-    assert not page.tags & {"script", "img", "link", "iframe", "object", "form", "a"}
-    assert not [name for name, _ in page.attributes if name.startswith("on") or name in ("src", "href")]
+    assert not set(page.tags) & {"script", "img", "link", "iframe", "object", "form", "a"}
+    assert not [name for _, name, _ in page.attributes if name.startswith("on") or name in ("src", "href")]
     assert "url(" not in re.search(r"<style>(.*?)</style>", html, re.DOTALL)[1]
     assert not re.search("[\x00-\x08\x0b-\x1f\u202e]", html)
 

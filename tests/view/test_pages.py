@@ -4,7 +4,6 @@ import gzip
 import json
 import re
 import shutil
-from html.parser import HTMLParser
 
 import pyarrow
 import pyarrow.parquet
@@ -19,6 +18,8 @@ from grpo_env.view.app import make_app
 from grpo_env.view.pages import marked
 from grpo_env.view.run_page import charts
 from grpo_env.view.source import find_source
+
+from ..html_page import Page
 
 TOKEN = "open-sesame"
 HOSTILE = (
@@ -52,31 +53,6 @@ def hostile_file(row, tmp_path_factory):
 @pytest.fixture(scope="module")
 def hostile(hostile_file, index):
     return index(hostile_file)
-
-
-class Page(HTMLParser):
-    """Collects tags and attributes; fails if a tag is not closed."""
-
-    VOID = frozenset({"meta", "br", "wbr", "link", "input"})
-
-    def __init__(self, html):
-        super().__init__()
-        self.tags, self.attributes, self.open = [], [], []
-        self.feed(html)
-        assert self.open == []
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        self.attributes += [(tag, name, value) for name, value in attrs]
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.handle_starttag(tag, attrs)
-        self.open[:] = self.open[: len(self.open) - (tag not in self.VOID)]
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
 
 
 ADDRESSES = [
