@@ -36,14 +36,14 @@ def read_labels(path: Path) -> list[LabelRow]:
     """The rows of a file of labels, in order, each with its last label. Raises ``UsageError`` with the line."""
     rows: dict[tuple[Any, ...], LabelRow] = {}
     for record in read_records(path):
-        row = record.row
+        row, where = record.row, f"{path}, {record.place}"
         if row is None:
-            raise UsageError(f"{path}, {record.place}: {record.problem}")
+            raise UsageError(f"{where}: {record.problem}")
         if "id" not in row or "completion" not in row or (_key(row) not in rows and "stratum_size" not in row):
-            raise UsageError(f"{path}, {record.place}: is neither a row to be labeled nor a label of one above")
+            raise UsageError(f"{where}: is neither a row to be labeled nor a label of one above")
         if "stratum_size" in row and _key(row) in rows:
-            raise UsageError(f"{path}, {record.place}: the same completion as above")
-        rows.setdefault(_key(row), row)["label"] = _label(row.get("label"), f"{path}, {record.place}")
+            raise UsageError(f"{where}: the same completion as above")
+        rows.setdefault(_key(row), row)["label"] = _label(row.get("label"), where)
     return list(rows.values())
 
 

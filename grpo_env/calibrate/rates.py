@@ -35,6 +35,9 @@ class Rate:
     count: int
 
 
+UNKNOWN = Rate(None, (0.0, 1.0), 0, 0)
+
+
 @dataclass(frozen=True)
 class StratumRate:
     """A stratum: completions in the file, and the rate of wrong verdicts among its labeled rows."""
@@ -89,11 +92,6 @@ class Sampled(NamedTuple):
     def rate(self) -> float:
         return sum(self.hits) / len(self.hits)
 
-    @property
-    def weight(self) -> float:
-        """Completions of the file that a labeled row stands for."""
-        return self.size / len(self.hits)
-
 
 def calibrate(rows: Sequence[LabelRow]) -> Calibration:
     """The error rates that the labels of ``rows`` imply; rows without a label, or labeled ``?``, are not counted.
@@ -110,7 +108,7 @@ def calibrate(rows: Sequence[LabelRow]) -> Calibration:
     one_sided = {row["verdict"] for row in labeled} < {row["verdict"] for row in rows}
     rates = [ratio(strata, effect) for strata, effect in zip((negatives, positives), effects, strict=True)]
     if one_sided:
-        rates = [replace(rate, value=None, interval=(0.0, 1.0)) for rate in rates]
+        rates = [replace(UNKNOWN, errors=rate.errors, count=rate.count) for rate in rates]
     return Calibration(
         task=rows[0]["task"],
         metric=rows[0]["metric"],
@@ -153,7 +151,7 @@ def mean(strata: Sequence[Sampled], effect: float = 1.0) -> Rate:
     """The rate of hits in all of these strata together."""
     size = sum(stratum.size for stratum in strata)
     if not size:
-        return Rate(None, (0.0, 1.0), 0, 0)
+        return UNKNOWN
     terms = [(stratum.size / size, stratum.rate, _interval(stratum, effect)) for stratum in strata]
     low, high = linear_interval(terms)
     value = math.fsum(factor * rate for factor, rate, _ in terms)
@@ -170,7 +168,7 @@ def ratio(strata: Sequence[Sampled], effect: float = 1.0) -> Rate:
     errors = sum(sum(stratum.hits) for stratum in strata if stratum.in_numerator)
     count = sum(sum(stratum.hits) for stratum in strata)
     if not count:
-        return Rate(None, (0.0, 1.0), 0, 0)
+        return UNKNOWN
     value = _ratio(strata)
     intervals = [_interval(stratum, effect) for stratum in strata]
 
@@ -234,7 +232,8 @@ def design_effect(strata: Sequence[Sampled], *, total: bool = False) -> float:
     sums: dict[str, float] = defaultdict(float)
     for stratum in strata:
         count = len(stratum.hits)
-        residuals = [stratum.weight * (stratum.in_numerator - of) * (hit - stratum.rate) for hit in stratum.hits]
+        factor = stratum.size / count * (stratum.in_numerator - of)  # a row stands for so many completions of the file
+        residuals = [factor * (hit - stratum.rate) for hit in stratum.hits]
         if count > 1:
             single += count / (count - 1) * math.fsum(residual**2 for residual in residuals)
         for group, residual in zip(stratum.groups, residuals, strict=True):
