@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from grpo_env.core import Example
-from grpo_env.taskfile.row_rules import is_template
 from grpo_env.taskfile.task import Task
+from grpo_env.taskfile.templates import is_template
 
 from .data import named, prompt_key
 from .findings import Finding, error, warning

@@ -14,9 +14,8 @@ from grpo_env.rows.formats.chat import before_turns, is_chat, read_messages
 from grpo_env.rows.formats.file_format import PROMPT_RECORDED, Row
 from grpo_env.rows.jsonl import json_value
 from grpo_env.taskfile.prompt import build_prompt
-from grpo_env.taskfile.row_rules import is_template
 from grpo_env.taskfile.task import Task
-from grpo_env.taskfile.templates import is_missing, render, render_value
+from grpo_env.taskfile.templates import is_missing, is_template, render, render_value
 
 MAX_GROUP = 4096  # completions: a group is scored as a whole, so all of it must fit into memory
 

@@ -11,8 +11,7 @@ from typing import Any, get_args
 from grpo_env.core import BatchVerifier, Completion, Example, Format, Group, GroupVerifier, Score, Verifier
 from grpo_env.errors import UsageError
 
-from .row_rules import is_template
-from .templates import render
+from .templates import is_template, render
 from .validation import build_verifier, check_names, type_of_option, validated_options
 from .yaml_file import parse_yaml
 

@@ -19,9 +19,8 @@ from grpo_env.registry import find, home, is_safe_mode, locate
 from .dataset import HUB_KEYS, SplitRows, is_local, load_rows
 from .prompt import build_prompt
 from .row_options import RowOptions, class_of
-from .row_rules import RowCondition, is_template
 from .schema import SECTIONS, AnySplit, ScheduleSpec, Split, TaskSpec, VerifierSpec
-from .templates import check_template, is_true, render_value
+from .templates import RowCondition, check_template, is_template, is_true, render_value
 from .validation import build_verifier, validate
 from .yaml_file import read_yaml
 

@@ -10,13 +10,14 @@ import math
 import re
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, UndefinedError, meta, nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from grpo_env.core import Format
+from grpo_env.core import Example, Format
 from grpo_env.errors import UsageError, nearest
 from grpo_env.terminal import shortened
 
@@ -151,6 +152,11 @@ def _filled(template: str, format: Format, texts: tuple[str, ...]) -> tuple[str,
     return text, _wrote.null
 
 
+def is_template(value: object) -> TypeGuard[str]:
+    """Whether a value of a task file is a template of the row."""
+    return isinstance(value, str) and ("{{" in value or "{%" in value)
+
+
 def render(template: str, row: Mapping[str, Any], format: Format, where: str) -> str:
     """Fill a template with a row's columns.
 
@@ -216,3 +222,15 @@ def is_true(template: str, row: Mapping[str, Any], format: Format, where: str) -
         f"{where}: template {shortened(template, SHOWN)!r} gives {shortened(text, SHOWN)!r}; it must give true or "
         "false, as does {{ level == 5 }}"
     )
+
+
+@dataclass(frozen=True)
+class RowCondition:
+    """Whether a template over an example's columns is true. Raises ``UsageError``; ``where`` begins its messages."""
+
+    template: str
+    format: Format
+    where: str
+
+    def __call__(self, example: Example) -> bool:
+        return is_true(self.template, example.info, self.format, self.where)
