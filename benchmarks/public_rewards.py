@@ -91,7 +91,7 @@ def source(clones, name):
 
 def audited(clones, name, rows, folder):
     """A row of the table."""
-    from grpo_env.audit import AuditRequest, audit_foreign, functions  # ``load`` is used where this project is not
+    from grpo_env.audit import AuditRequest, audit_foreign  # ``load`` is used where this project is not
     from grpo_env.errors import UsageError
 
     home, kind = wrapped(clones, name, folder)
@@ -99,7 +99,7 @@ def audited(clones, name, rows, folder):
     data.write_text("".join(json.dumps(row) + "\n" for row in rows[kind]), encoding="utf-8")
     result = {"function": name, "source": source(clones, name), "rows": kind}
     try:
-        report = audit_foreign(functions([home], data), AuditRequest(LIMIT, budget=120.0))
+        report = audit_foreign([home], data, AuditRequest(LIMIT, budget=120.0))
     except UsageError as problem:
         return {**result, "verdict": str(problem)}
     refused = [outcome.hack for outcome in report.outcomes if outcome.remark.startswith("REFUSED")]

@@ -2,7 +2,7 @@
 
 from .attack import audit
 from .episode_attack import audit_episodes
-from .foreign import Foreign, audit_foreign, functions
+from .foreign import audit_foreign
 from .hack import Target
 from .hacks import HACKS, hack, load_hacks
 from .request import AuditRequest
@@ -10,12 +10,10 @@ from .request import AuditRequest
 __all__ = [
     "HACKS",
     "AuditRequest",
-    "Foreign",
     "Target",
     "audit",
     "audit_episodes",
     "audit_foreign",
-    "functions",
     "hack",
     "load_hacks",
 ]

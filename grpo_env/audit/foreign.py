@@ -51,33 +51,6 @@ LAYOUTS: Mapping[str, Layout] = {
 nano-aha-moment's, whose prompt ends in ``<think>``, and that of unsloth's notebooks."""
 
 
-class Foreign(NamedTuple):
-    """A reward of another project: what a text is paid for a row of ``data`` is the sum of ``verifiers``.
-
-    They are as in a task file.
-    """
-
-    source: str
-    verifiers: Mapping[str, Mapping[str, Any]]
-    data: Path
-
-
-def functions(homes: Sequence[str], data: Path) -> Foreign:
-    """Functions with TRL's arguments or those of one row; several are added up, as TRL adds up ``reward_funcs``.
-
-    ``homes`` are ``FILE.py:NAME`` or ``FILE.py:NAME,NAME``. Raises ``UsageError`` for what is neither.
-    """
-    verifiers: dict[str, Mapping[str, Any]] = {}
-    for home in homes:
-        file, _, names = home.rpartition(":")
-        for name in names.split(","):
-            if not file or not name.isidentifier():
-                raise UsageError(f"{home}: expected a function, FILE.py:NAME, or several, FILE.py:NAME,NAME")
-            taken = sum(key.partition(".")[0] == name for key in verifiers)
-            verifiers[f"{name}_{taken + 1}" if taken else name] = {"use": locate(f"{file}:{name}", Path())}
-    return Foreign(" ".join(homes), verifiers, data)
-
-
 class _Guess(NamedTuple):
     """A reading of the data, with the rewards that gold and wrong answers get in a format."""
 
@@ -95,16 +68,22 @@ class _Guess(NamedTuple):
 
 
 def audit_foreign(
-    foreign: Foreign, request: AuditRequest | None = None, *, progress: Progress = lambda line: None
+    functions: Sequence[str],
+    data: Path,
+    request: AuditRequest | None = None,
+    *,
+    progress: Progress = lambda line: None,
 ) -> Audit:
-    """Attack a reward on the first rows of its data; ``progress`` is told what is tried.
+    """Attack a reward of another project on the first rows of ``data``; ``progress`` is told what is tried.
 
-    Raises ``UsageError`` if no column holds answers that it pays.
+    ``functions`` are ``FILE.py:NAME`` or ``FILE.py:NAME,NAME``, with TRL's arguments or those of one row; several are
+    added up, as TRL adds up ``reward_funcs``. Raises ``UsageError`` for what is neither, and if no column holds answers
+    that they pay.
     """
     request = request or AuditRequest()
     found, why = None, ""
     for is_chat in (False, True):
-        task = _task(foreign, is_chat=is_chat)
+        task = _task(functions, data, is_chat=is_chat)
         if is_chat and not _takes_lists(task):
             break
         examples = task.examples("train", request.limit)
@@ -119,7 +98,7 @@ def audit_foreign(
     report = _attack(found, examples).run(request, progress) if found else None
     if found is None or report is None or (found.gold <= 0 and not report.exploits):
         raise UsageError(
-            f"{foreign.source}: {why}no column of {foreign.data} holds answers that it pays in a usual format "
+            f"{' '.join(functions)}: {why}no column of {data} holds answers that it pays in a usual format "
             f"({', '.join(LAYOUTS)}); name the column answer, or write a task file, in which the format is yours"
         )
     return report
@@ -140,22 +119,36 @@ def _takes_lists(task: Task) -> bool:
     return any("completions" in getattr(cls, "defaults", {}) for cls in task.verifier_classes)
 
 
-def _task(foreign: Foreign, *, is_chat: bool) -> Task:
-    """A task with the verifiers as its whole reward."""
-    first = next((record.row for record in read_records(foreign.data) if record.row is not None), {})
+def _verifiers(functions: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The functions as verifiers of a task file. Raises ``UsageError`` for what is none."""
+    verifiers: dict[str, dict[str, Any]] = {}
+    for home in functions:
+        file, _, names = home.rpartition(":")
+        for name in names.split(","):
+            if not file or not name.isidentifier():
+                raise UsageError(f"{home}: expected a function, FILE.py:NAME, or several, FILE.py:NAME,NAME")
+            key = f"{name}_{len(verifiers) + 1}" if name in verifiers else name
+            verifiers[key] = {"use": locate(f"{file}:{name}", Path()), "deadline": SECONDS}
+    return verifiers
+
+
+def _task(functions: Sequence[str], data: Path, *, is_chat: bool) -> Task:
+    """A task with the functions as its whole reward."""
+    verifiers = _verifiers(functions)
+    first = next((record.row for record in read_records(data) if record.row is not None), {})
     question, answer = _named(first)
     is_messages = isinstance(first.get(question), list)
     prompt = f"{{{{ {variable(question)} }}}}" if question else "?"
     answers = {"answer": f"{{{{ {variable(answer)} }}}}"} if answer in first and answer != "answer" else {}
     spec = {
         "version": 1,
-        "task": re.sub(r"[^A-Za-z0-9.-]+", "_", "-".join(foreign.verifiers)).strip("_.-"),
-        "dataset": {"path": str(foreign.data.absolute()), "split": {"train": 1.0}, **answers},
+        "task": re.sub(r"[^A-Za-z0-9.-]+", "_", "-".join(verifiers)).strip("_.-"),
+        "dataset": {"path": str(data.absolute()), "split": {"train": 1.0}, **answers},
         "prompt": {"messages": question} if is_messages else {"user" if is_chat else "text": prompt},
-        "verifiers": {name: {**spec, "deadline": SECONDS} for name, spec in foreign.verifiers.items()},
-        "metric": next(iter(foreign.verifiers)),
+        "verifiers": verifiers,
+        "metric": next(iter(verifiers)),
     }
-    return make_task(spec, f"{foreign.source.rpartition('/')[2]} on {foreign.data.name}", Path())
+    return make_task(spec, f"{' '.join(functions).rpartition('/')[2]} on {data.name}", Path())
 
 
 def _named(row: Mapping[str, Any]) -> tuple[str, str]:

@@ -181,15 +181,15 @@ def audit(
 
     An environment is played by scripted agents first, through its real tools. The exit code is 1 if there are exploits.
     """
-    from grpo_env.audit import AuditRequest, audit_foreign, functions, load_hacks
+    from grpo_env.audit import AuditRequest, audit_foreign, load_hacks
 
     for file in hacks or []:
         load_hacks(file)
     request = AuditRequest(limit, only or [], budget)
     with console.status("reading data") as status:
         if data is not None:
-            foreign = functions([task, *(overrides or [])], data)
-            results = {"texts": audit_foreign(foreign, request, progress=status.update)}
+            functions = [task, *(overrides or [])]
+            results = {"texts": audit_foreign(functions, data, request, progress=status.update)}
         elif re.fullmatch(r".+\.py:[\w,]+", task):
             raise UsageError(f"{task}: a function needs rows to be audited on; add --data FILE")
         else:

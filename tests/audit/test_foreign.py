@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from grpo_env.audit import HACKS, AuditRequest, audit_foreign, functions
+from grpo_env.audit import HACKS, AuditRequest, audit_foreign
 from grpo_env.audit.attack import EMPTY, Attack
 from grpo_env.cli.app import app
 from grpo_env.errors import UsageError
@@ -55,7 +55,7 @@ def run(folder, function, rows, families=(*FAST, EMPTY)):
 
 
 def run_on(folder, *homes, families):
-    return audit_foreign(functions(homes, folder / "rows.jsonl"), AuditRequest(families=families))
+    return audit_foreign(homes, folder / "rows.jsonl", AuditRequest(families=families))
 
 
 @pytest.mark.parametrize("function", FLAWED, ids=lambda function: function.__name__)
@@ -85,10 +85,7 @@ def test_the_column_and_the_format_are_found(tmp_path):
     )
     rows = [{"id": n, "q": row["question"], "worked": f"So.\n#### {row['answer']}"} for n, row in enumerate(NUMBERS)]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    report = audit_foreign(
-        functions([f"{tmp_path}/chat_reward.py:reward"], tmp_path / "rows.jsonl"),
-        AuditRequest(families=["format only"]),
-    )
+    report = run_on(tmp_path, f"{tmp_path}/chat_reward.py:reward", families=["format only"])
     assert report.source == "6 rows; answers in 'worked', paid as #### ...; completions are chats"
     assert (report.gold.total, report.wrong.total) == (1, 0)
 
@@ -303,7 +300,7 @@ def test_the_gold_answer_of_a_cell(tmp_path, cell, gold):
 
 def test_a_setting_is_no_function(tmp_path):
     with pytest.raises(UsageError, match=r"steps=20: expected a function, FILE\.py:NAME"):
-        functions(["a.py:f", "steps=20"], tmp_path)
+        audit_foreign(["a.py:f", "steps=20"], tmp_path)
 
 
 BLOCK = """
