@@ -212,7 +212,7 @@ class _Stage:
             (example, play(self.environment, self.process, example, agent(index)))
             for index, example in examples.items()
         ]
-        scores = scored(self.task.verifier, pairs)
+        scores = scored(self.task, pairs)
         return [
             _Played(*pair, HackReward.of(score, self.task.metric)) for pair, score in zip(pairs, scores, strict=True)
         ]

@@ -17,15 +17,15 @@ from grpo_env.check.gold_completion import (
     judging,
     prompt_text,
     question_text,
+    scored,
 )
 from grpo_env.check.perturbations import is_another, number, tolerances
-from grpo_env.core import Completion, Example, Group, Message, Score
+from grpo_env.core import Completion, Example, Message, Score
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.kinds_of_golds import MATHEMATICS
 from grpo_env.taskfile.prompt import build_prompt
 from grpo_env.taskfile.schema import CaseSpec, Split
 from grpo_env.taskfile.task import Task
-from grpo_env.workers.scoring_process import score_in_process
 
 from .hack import Target
 
@@ -66,9 +66,8 @@ def find_targets(task: Task, split: Split, limit: int) -> tuple[list[Target], st
 
 def score_completions(task: Task, pairs: Sequence[tuple[Target, Completion]]) -> list[Score]:
     """Score completions as training does. Verifiers that compare a group get a group of identical completions."""
-    copies = GROUP_SIZE if task.scores_groups else 1
-    groups = [Group(target.example, [completion] * copies) for target, completion in pairs]
-    return [scores[0] for scores in score_in_process(task.verifier, groups)]
+    texts = [(target.example, completion) for target, completion in pairs]
+    return scored(task, texts, copies=GROUP_SIZE if task.scores_groups else 1)
 
 
 def _from_cases(task: Task) -> Iterator[tuple[Example, str]]:

@@ -233,7 +233,7 @@ def score_case(task: Task, case: CaseSpec) -> Score:
     """The score of a case's completion."""
     example = Example("", answer=case.answer, info=case.info)
     completion = Completion(case.completion, prefill=task.format.prefill)
-    return scored(task.verifier, [(example, completion)])[0]
+    return scored(task, [(example, completion)])[0]
 
 
 def failed_cases(task: Task) -> Iterator[str]:
@@ -241,7 +241,7 @@ def failed_cases(task: Task) -> Iterator[str]:
     for index, case in enumerate(task.spec.cases):
         score = score_case(task, case)
         for name, expected in (case.model_extra or {}).items():
-            part = score if name == "total" else score.part(name)
+            part = score.part(name)
             if part.value != expected:
                 why = f" ({case.why})" if case.why else ""
                 actual = f"{part.value} [{part.status}] {part.explanation}"

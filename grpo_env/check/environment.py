@@ -97,7 +97,7 @@ def _check_gold(
         if turn.state is None and turn.calls:
             what = f"turn {number} of the gold path: the state is longer than {MAX_STATE:,} characters: not recorded"
             yield warning("episodes", example.name, what, "begin the names of large attributes with _")
-    (score,) = scored(task.verifier, [(example, completion)])
+    (score,) = scored(task, [(example, completion)])
     part = score.part(task.metric)
     if part.value is None or part.value < 1:
         what = f"the gold path gets {task.metric} {part.value} [{part.status}]: {part.explanation}"

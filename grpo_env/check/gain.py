@@ -43,7 +43,7 @@ def gain_problem(task: Task, golds: Sequence[tuple[Example, str]]) -> str | None
     for example, gold in golds[:PAIRED]:
         wrong = template.text(gold_reasoning(task, example, gold), NOT_AN_ANSWER)
         pairs += [(example, template.completion(text)) for text in (gold_text(task, example, gold), wrong)]
-    scores = scored(task.verifier, pairs)
+    scores = scored(task, pairs)
     if not scores or any(score.value is None for score in scores):
         return None
     metric = [score.part(task.metric).value or 0.0 for score in scores]

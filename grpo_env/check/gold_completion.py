@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from grpo_env.core import Completion, Example, Finish, Format, Group, Score, Verifier
@@ -66,15 +66,15 @@ class Layout:
         return Completion(text, finish, len(text) // CHARACTERS_PER_TOKEN + 1, self.prefill)
 
 
-def scored(verifier: Verifier, pairs: Iterable[tuple[Example, Completion]]) -> list[Score]:
-    """The score of each completion, alone in its group, by a worker process."""
-    groups = [Group(example, [completion]) for example, completion in pairs]
-    return [score for (score,) in score_in_process(verifier, groups)]
+def scored(task: Task, pairs: Iterable[tuple[Example, Completion]], copies: int = 1) -> list[Score]:
+    """The score of each completion by a worker process, in a group of ``copies`` of itself."""
+    groups = [Group(example, [completion] * copies) for example, completion in pairs]
+    return [task.with_parts(scores[0]) for scores in score_in_process(task.verifier, groups)]
 
 
 def metric_scores(task: Task, pairs: Iterable[tuple[Example, Completion]]) -> list[Score]:
     """The metric's score of each completion, without running the other parts of the reward."""
-    return [score.part(task.metric) for score in scored(task.metric_alone, pairs)]
+    return [score.part(task.metric) for score in scored(replace(task, verifier=task.metric_alone), pairs)]
 
 
 def gold_answer(task: Task, example: Example) -> str | None:
@@ -92,7 +92,7 @@ def gold_answer(task: Task, example: Example) -> str | None:
         return golds[0] if mode == "any" else ", ".join(golds)
     if "####" not in gold and "\\boxed" not in gold:
         return gold.strip()
-    (score,) = scored(task.verifier, [(example, Completion(""))])
+    (score,) = scored(task, [(example, Completion(""))])
     return score.part(task.metric).gold
 
 

@@ -147,7 +147,7 @@ class _Check:
             for index in indices
             for completion in (template.answered(questions[index]), template.completion(questions[index]))
         ]
-        scores = scored(self.task.verifier, pairs)
+        scores = scored(self.task, pairs)
         yield from self._paid_questions(indices, [score.part(self.task.metric).value or 0.0 for score in scores[::2]])
         rewards = [score.value or 0.0 for score in scores[1::2]]
         if self.totals and min(rewards) > 0 and min(rewards) >= HALF * max(self.totals):
@@ -177,7 +177,7 @@ class _Check:
         template = Layout.of(self.task.format)
         texts = [gold_text(self.task, self.examples[index], self.golds[index]) for index in indices]
         pairs = [(self.examples[index], template.completion(text)) for index, text in zip(indices, texts, strict=True)]
-        for index, score in zip(indices, scored(self.task.verifier, pairs), strict=True):
+        for index, score in zip(indices, scored(self.task, pairs), strict=True):
             part = score.part(self.task.metric)
             if score.value is not None:
                 self.totals.add(round(score.value, 6))

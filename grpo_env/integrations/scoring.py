@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import chain, groupby
 from typing import Any
 
@@ -49,13 +48,7 @@ def score_pairs(task: Task, pairs: Iterable[Pair], step: int = 0) -> list[Score]
         examples, completions = zip(*members, strict=True)
         groups.append(Group(examples[0], completions))
     scores = chain.from_iterable(score_groups(task.verifier.at(step), groups))
-    return [with_parts(task, score) for score in scores]
-
-
-def with_parts(task: Task, score: Score) -> Score:
-    """The score with all of the task's parts, which a total that failed as a whole does not have."""
-    names = {**dict.fromkeys(task.spec.verifiers), task.metric: None}
-    return score if score.parts else replace(score, parts=tuple(score.relabel(name=name) for name in names))
+    return [task.with_parts(score) for score in scores]
 
 
 def part_values(task: Task, score: Score) -> dict[str, float]:

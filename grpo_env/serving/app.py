@@ -18,7 +18,6 @@ from grpo_env import __version__
 from grpo_env.core import Score
 from grpo_env.errors import UsageError, nearest
 from grpo_env.integrations.openrlhf import RewardFunc
-from grpo_env.integrations.scoring import with_parts
 from grpo_env.scoring.row_reader import InputRow
 from grpo_env.taskfile.task import Task
 
@@ -121,4 +120,4 @@ def _routes(service: Service) -> APIRouter:
 def _decoded(score: str, task: Task) -> Score:
     data = json.loads(score)
     del data["id"]
-    return with_parts(task, Score.from_dict(data))
+    return task.with_parts(Score.from_dict(data))

@@ -203,6 +203,11 @@ class Task:
             raise TypeError(f"a completion is a text or a Completion, not {completion!r:.100}")
         return completion
 
+    def with_parts(self, score: Score) -> Score:
+        """The score with all parts of the reward, which a total that failed as a whole does not have."""
+        names = (name for _, name, _ in entries(self.spec.verifiers))
+        return score if score.parts else replace(score, parts=tuple(score.relabel(name=name) for name in names))
+
     def step_ends(self, completion: Completion, ends: Sequence[int], segments: Segmenter) -> list[StepEnd]:
         """The steps of a completion and the tokens that end them, see ``verifiers.steps.step_ends``."""
         from grpo_env.verifiers.steps import step_ends

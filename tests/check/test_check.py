@@ -10,6 +10,7 @@ import pyarrow.parquet
 import pytest
 import yaml
 
+from grpo_env.audit import audit
 from grpo_env.check import check
 from grpo_env.check.gold_completion import gold_answer, gold_reasoning, gold_text
 from grpo_env.check.overlap import overlaps
@@ -444,6 +445,26 @@ def test_a_verifier_that_never_ends_is_a_finding(tmp_path):
     what = [finding.what for finding in findings]
     assert "the gold answer '7' gets stuck 0.0 [timeout]: stuck did not end within 0.2 s" in what
     assert not any("gold answer '44'" in line for line in what)
+
+
+@verifier("leaves")
+@dataclass(frozen=True)
+class Leaves(Verifier):
+    def __call__(self, example, completion):
+        os._exit(3)
+
+
+def test_a_verifier_that_ends_its_process_is_a_finding(tmp_path):
+    changes = {"verifiers": {"leaves": {}}, "metric": "leaves", "cases": [{"completion": "7", "leaves": 1}]}
+    task = make_task(tmp_path, **changes)
+    lines = str(check(task)).splitlines()
+    ended = (
+        "leaves None [error]: scoring ended its process, twice; fix dataset.answer or the verifier (and 8 other rows)"
+    )
+    assert any(line.startswith("error: gold") and line.endswith(ended) for line in lines)
+    assert any(line.startswith("error: cases: ") and "leaves should be 1, but is None" in line for line in lines)
+    with pytest.raises(UsageError, match="no gold answer gets full credit from leaves"):
+        audit(task)
 
 
 def test_a_model_that_is_missing_or_of_another_kind_is_an_error_with_its_key(tmp_path, monkeypatch):
