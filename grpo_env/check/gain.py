@@ -25,9 +25,7 @@ def gain_warning(task: Task) -> str | None:
     if task.spec.environment is not None or any(isinstance(part, BatchVerifier) for part in task.verifier.walk()):
         return None
     try:
-        rows = task.rows("train", PAIRED)
-        examples = [task.example(row, str(number), task.source) for number, row in enumerate(rows.rows)]
-        golds = [(example, gold_answer(task, example)) for example in examples if not task.verifier.problem(example)]
+        golds = [(example, gold_answer(task, example)) for example in task.examples("train", PAIRED)]
     except UsageError:  # said by the run, with the row
         return None
     problem = gain_problem(task, [(example, gold) for example, gold in golds if gold is not None])

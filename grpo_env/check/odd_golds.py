@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
-import yaml
-
 from grpo_env.core import Example
 from grpo_env.taskfile.kinds_of_golds import MATHEMATICS, NAMES, PLURALS, counted, main_kind, odd_kinds
 from grpo_env.taskfile.schema import VerifierSpec
 from grpo_env.taskfile.task import Task, entries
+from grpo_env.taskfile.yaml_file import entry_line
 from grpo_env.terminal import shortened
 
 from .findings import Finding, warning
@@ -122,11 +121,11 @@ def _advice(used: str, name: str, spec: VerifierSpec, golds: _Golds) -> str | No
     if used != "accuracy":
         options = {"weight": weight_of(spec)} | ({"kind": main} if main not in MATHEMATICS else {})
         instead = f"{used} is not made for {PLURALS[main]}; with metric: accuracy, this is:"
-        return None if main in SUITED[used] else f"{instead}\n  {yaml_line('accuracy', options)}"
+        return None if main in SUITED[used] else f"{instead}\n  {entry_line('accuracy', options)}"
     is_decided = _option(spec, "kind") is not None or _option(spec, "golds")  # of several only the first is known
     if is_decided or not golds.odd or golds.counts.get(main, 0) < MOST * len(golds.texts):
         return None
-    line = yaml_line(name, options_of(spec) | {"kind": main})
+    line = entry_line(name, options_of(spec) | {"kind": main})
     return f"kind: {main} refuses gold answers that are none:\n  {line}"
 
 
@@ -147,9 +146,3 @@ def options_of(spec: VerifierSpec) -> dict[str, Any]:
 def weight_of(spec: VerifierSpec) -> Any:
     """The weight to write for a verifier in the place of this one."""
     return spec.model_dump(mode="json", by_alias=True)["weight"] or 1.0
-
-
-def yaml_line(name: str, options: Mapping[str, Any]) -> str:
-    """An entry of ``verifiers`` on one line of YAML."""
-    text: str = yaml.safe_dump({name: dict(options)}, default_flow_style=True, sort_keys=False, width=10**6)
-    return text.strip().removeprefix("{").removesuffix("}")

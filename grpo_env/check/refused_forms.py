@@ -9,12 +9,13 @@ from grpo_env.rows.column_names import guess
 from grpo_env.taskfile.gold_forms import MOST, SOME, TESTS, as_fraction, has_physical_unit, is_program, list_template
 from grpo_env.taskfile.schema import VerifierSpec
 from grpo_env.taskfile.task import Task
+from grpo_env.taskfile.yaml_file import entry_line
 from grpo_env.terminal import shortened
 
 from .data import named
 from .findings import Finding, warning
 from .gold_completion import Layout, judging, metric_scores, option
-from .odd_golds import metric_spec, options_of, weight_of, yaml_line
+from .odd_golds import metric_spec, options_of, weight_of
 
 SCORED = 200  # gold answers of a form that are scored in another one
 SHOWN = 40  # characters of a gold answer
@@ -42,7 +43,7 @@ def _units(name: str, spec: VerifierSpec, examples: Sequence[Example], golds: Se
         what = f"{_some(indices, golds, examples)} have units: {name} takes no other unit"
         yield warning("gold", f"verifiers.{name}", what, "ask for the unit in the prompt")
         return
-    line = yaml_line("numeric", {"weight": weight_of(spec), "rel_tol": 0.01})
+    line = entry_line("numeric", {"weight": weight_of(spec), "rel_tol": 0.01})
     what = f"{_some(indices, golds, examples)} have units: {name} takes no other unit and no rounded value"
     fix = f"ask for the unit in the prompt, set metric: numeric, and under verifiers write {line}"
     yield warning("gold", f"verifiers.{name}", what, fix)
@@ -57,7 +58,7 @@ def _rounded(
     if refused:
         exact = fractions[refused[0]]
         what = f"{_some(refused, golds, examples)} are rounded values, for which {exact} is wrong"
-        line = yaml_line(name, options_of(spec) | {"rel_tol": 1.0e-6})
+        line = entry_line(name, options_of(spec) | {"rel_tol": 1.0e-6})
         yield warning("gold", f"verifiers.{name}", what, f"write {line}")
 
 
@@ -92,7 +93,7 @@ def _programs(task: Task, examples: Sequence[Example], golds: Sequence[str]) -> 
         return
     tests = guess(examples[0].info, TESTS)
     found = f"column {tests!r} may be the tests" if tests else "no column looks like tests"
-    line = yaml_line("python_tests", {"weight": 1.0, "tests": tests or "tests"})
+    line = entry_line("python_tests", {"weight": 1.0, "tests": tests or "tests"})
     what = f"{_some(indices, golds, examples)} are Python programs, which {task.metric} compares as text; {found}"
     yield warning("gold", f"verifiers.{task.metric}", what, f"run them, with metric: python_tests: {line}")
 

@@ -18,7 +18,7 @@ from grpo_env.plural import counted
 from grpo_env.registry import load_named
 from grpo_env.rows.reader import SUFFIXES, numbered, read_records
 
-from .schema import DatasetSpec, Split
+from .schema import HUB_KEYS, DatasetSpec, Split
 
 BUILT_IN_GENERATORS = frozenset(
     f"grpo_env.tasks.{module}:problems" for module in ("arithmetic", "countdown", "letter_counting")
@@ -27,7 +27,6 @@ BUILT_IN_GENERATORS = frozenset(
 T = TypeVar("T")
 
 COMMIT = re.compile("[0-9a-f]{40}")
-HUB_KEYS = ("name", "revision", "data_files", "streaming")
 SAVED = ("state.json", "dataset_dict.json")
 """What ``save_to_disk`` of ``datasets`` writes: for a ``Dataset``, and for a ``DatasetDict``."""
 

@@ -29,7 +29,7 @@ from .question_parts import LETTERS, Options, find_options, find_passages, find_
 from .schema import DatasetSpec
 from .task import make_task, make_verifier
 from .templates import render_value
-from .yaml_file import parse_yaml
+from .yaml_file import entry_line, on_one_line, parse_yaml
 
 MAX_ROWS = 100_000  # read to find out what a table holds
 SHOWN = 5  # rows whose passages are compared with their questions
@@ -103,7 +103,7 @@ def draft_task(file: Path, data: str | Path, question: str | None = None, answer
     unusable = sum(metric.verifier.problem(_example(gold, row)) is not None for gold, row in pairs)
     kinds = Counter(kind for gold in golds if gold and (kind := _kind(gold)))
     id_template = _id_template(table.names, table.rows)
-    part = _flow({metric.name: {"weight": 1.0, **metric.options}})[1:-1]
+    part = entry_line(metric.name, {"weight": 1.0, **metric.options})
     sections = {
         "task": file.stem,
         "description": _quoted(f"{len(table.rows):,} questions of {Path(table.data).name}."),
@@ -326,7 +326,7 @@ def _cases(table: _Table, metric: _Metric, golds: Sequence[str]) -> Iterator[str
         wrongs = [_completion(_written(other, metric)) for other in (*golds[:CASE_ROWS], "I do not know.") if other]
         wrong = next((text for text in wrongs if score(text) == 0), None)
         if gold and wrong is not None and len(right) <= LONGEST_CASE and score(right) == 1:
-            common = f"answer: {_quoted(gold)}" + (f", info: {_flow(info)}" if info else "")
+            common = f"answer: {_quoted(gold)}" + (f", info: {on_one_line(info)}" if info else "")
             for text, value in ((right, 1), (wrong, 0)):
                 values = f"{metric.name}: {value}, strict_format: 1, why: {'right' if value else 'wrong'}"
                 yield f"  - {{{common}, completion: {_quoted(text)}, {values}}}"
@@ -344,12 +344,6 @@ def _written(gold: str, metric: _Metric) -> str:
 
 def _completion(answer: str) -> str:
     return f"<think>\n{REASONING}\n</think>\n<answer>\n{answer}\n</answer>"
-
-
-def _flow(value: Any) -> str:
-    """A value on one line of YAML."""
-    text: str = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=10**9, allow_unicode=True)
-    return text.strip()
 
 
 def _quoted(text: str) -> str:

@@ -27,6 +27,9 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
+HUB_KEYS = ("name", "revision", "data_files", "streaming")
+
+
 class DatasetSpec(Section):
     """Where examples come from: ``path`` or ``generator``."""
 
@@ -67,7 +70,7 @@ class DatasetSpec(Section):
             raise ValueError("give exactly one of 'path' (hub id or local file) and 'generator' (module:function)")
         if self.generator is not None and not self.limit:
             raise ValueError("a generator needs 'limit': the number of rows to generate for each split")
-        for key in ("name", "revision", "data_files", "streaming"):
+        for key in HUB_KEYS:
             if self.generator is not None and getattr(self, key):
                 raise ValueError(f"{key!r} goes with a 'path', not with a generator")
         fractions = [fraction for fraction in self.split.values() if isinstance(fraction, float)]

@@ -16,10 +16,10 @@ from grpo_env.core import Completion, Example, Format, Score, Verifier, score_on
 from grpo_env.errors import UsageError, nearest, no_such_file
 from grpo_env.registry import find, home, is_safe_mode, locate
 
-from .dataset import HUB_KEYS, SplitRows, is_local, load_rows
+from .dataset import SplitRows, is_local, load_rows
 from .prompt import build_prompt
 from .row_options import RowOptions, class_of
-from .schema import SECTIONS, AnySplit, ScheduleSpec, Split, TaskSpec, VerifierSpec
+from .schema import HUB_KEYS, SECTIONS, AnySplit, ScheduleSpec, Split, TaskSpec, VerifierSpec
 from .templates import RowCondition, check_template, is_template, is_true, render_value
 from .validation import build_verifier, validate
 from .yaml_file import read_yaml
@@ -241,10 +241,12 @@ class Task:
         return data
 
 
-def _all_verifiers(verifiers: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    for name, spec in verifiers.items():
-        yield name, spec
-        yield from _all_verifiers(spec.get("of") or {})
+def _all_verifiers(verifiers: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The entries of a mapping of verifiers, at any depth. It may not be valid yet: what is no mapping is left out."""
+    for name, spec in verifiers.items() if isinstance(verifiers, Mapping) else ():
+        if isinstance(spec, dict):
+            yield name, spec
+            yield from _all_verifiers(spec.get("of"))
 
 
 def _unusable(verifier: Verifier, key: str) -> Iterator[tuple[str, str]]:
@@ -322,7 +324,7 @@ def finds_task(name: str, task: Task) -> bool:
         found = load_task(name)
     except UsageError:
         return False
-    uses = [verifier.get("use") or name for name, verifier in _all_verifiers(found.spec.model_dump()["verifiers"])]
+    uses = [spec.use or name for _, name, spec in entries(found.spec.verifiers)]
     return found.resolved() == task.resolved() and all(home(use) == use for use in uses)
 
 
@@ -379,14 +381,8 @@ def _with_overrides(data: Mapping[str, Any], overrides: Mapping[str, Any], folde
 
 
 def _locate(verifiers: Any, folder: Path, home: Path) -> None:
-    """Make the paths in a mapping of verifiers absolute that exist in ``folder``; the task file is in ``home``.
-
-    The mapping may not be valid yet.
-    """
-    for name, spec in verifiers.items() if isinstance(verifiers, Mapping) else ():
-        if not isinstance(spec, dict):
-            continue
-        _locate(spec.get("of"), folder, home)
+    """Make the paths in a mapping of verifiers absolute that exist in ``folder``; the task file is in ``home``."""
+    for name, spec in _all_verifiers(verifiers):
         with suppress(UsageError):  # an unknown name, which is reported when the verifier is built
             for option in _find(str(spec.get("use") or name), home, name).path_options:
                 value = spec.get(option)

@@ -1,4 +1,4 @@
-"""Reads YAML files; errors name the file and the line."""
+"""Reads YAML files; errors name the file and the line. Writes values on one line."""
 
 from __future__ import annotations
 
@@ -56,6 +56,17 @@ def read_yaml(path: Path) -> dict[str, Any]:
         found = "nothing" if data is None else type(data).__name__
         raise UsageError(f"{path}: expected a mapping of keys to values, found {found}")
     return data
+
+
+def on_one_line(value: Any) -> str:
+    """A value on one line of YAML."""
+    text: str = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=10**9, allow_unicode=True)
+    return text.strip()
+
+
+def entry_line(name: str, value: Any) -> str:
+    """An entry of a mapping on one line of YAML."""
+    return on_one_line({name: value})[1:-1]
 
 
 def parse_yaml(text: str, name: str) -> Any:
