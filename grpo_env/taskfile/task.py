@@ -417,7 +417,7 @@ def _templates(spec: TaskSpec) -> Iterator[tuple[str, str]]:
     }
     yield from ((key, template) for key, template in found.items() if template is not None)
     for place, _, part in entries(spec.verifiers):
-        values = {"when": part.when, "weight": part.weight, **(part.model_extra or {})}
+        values = {"when": part.when, **(part.model_extra or {})}
         yield from ((f"{place}.{key}", value) for key, value in values.items() if is_template(value))
 
 
@@ -435,9 +435,7 @@ def _parts(specs: Mapping[str, VerifierSpec], file: _File, at: list[str]) -> tup
     from grpo_env.verifiers.parts_and_gates import Part
     from grpo_env.verifiers.schedule import Linear
 
-    def number(spec: float | ScheduleSpec | str) -> Any:
-        if isinstance(spec, str):  # a template of the row: any weight, so that the part counts
-            return 1.0
+    def number(spec: float | ScheduleSpec) -> Any:
         if not isinstance(spec, ScheduleSpec):
             return spec
         return Linear(spec.linear.start, spec.linear.end, spec.linear.steps)
