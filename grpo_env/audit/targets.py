@@ -92,7 +92,6 @@ def _targets(task: Task, answered: Sequence[tuple[Example, str]]) -> Iterator[Ta
     for target in targets_of(task, answered, Layout.of(task.format)):
         yield replace(
             target,
-            question=question_text(target.example),
             reasoning=gold_reasoning(task, target.example, target.gold) or NEUTRAL_REASONING,
             gold_completion=gold_text(task, target.example, target.gold),
         )
@@ -107,7 +106,7 @@ def targets_of(task: Task, answered: Sequence[tuple[Example, str]], layout: Layo
             example=example,
             template=layout,
             prompt=prompt_text(example),
-            question=prompt_text(example),
+            question=question_text(example),
             gold=gold,
             wrong_answers=wrong_answers(gold, golds[start:] + golds[:start]),
             most_common=most_common,
