@@ -72,8 +72,10 @@ def scored(task: Task, pairs: Iterable[tuple[Example, Completion]], copies: int 
     return [task.with_parts(scores[0]) for scores in score_in_process(task.verifier, groups)]
 
 
-def metric_scores(task: Task, pairs: Iterable[tuple[Example, Completion]]) -> list[Score]:
-    """The metric's score of each completion, without running the other parts of the reward."""
+def metric_scores(task: Task, answers: Iterable[tuple[Example, str]]) -> list[Score]:
+    """The metric's score of each answer in the task's format, without running the other parts of the reward."""
+    layout = Layout.of(task.format)
+    pairs = [(example, layout.answered(answer)) for example, answer in answers]
     return [score.part(task.metric) for score in scored(replace(task, verifier=task.metric_alone), pairs)]
 
 

@@ -99,8 +99,8 @@ class _Check:
 
     def paid_answers(self) -> Iterator[Finding]:
         """Errors for wrong answers with full credit; one warning for rows in which what is no answer gets it, too."""
-        template, rows = Layout.of(self.task.format), list(dict.fromkeys(index for index, _ in self.paid))
-        scores = metric_scores(self.task, [(self.examples[index], template.answered(NOT_AN_ANSWER)) for index in rows])
+        rows = list(dict.fromkeys(index for index, _ in self.paid))
+        scores = metric_scores(self.task, [(self.examples[index], NOT_AN_ANSWER) for index in rows])
         self.ignored = {index for index, score in zip(rows, scores, strict=True) if score.value == 1}
         yield from (finding for index, finding in self.paid if index not in self.ignored)
         if self.ignored:
@@ -193,9 +193,8 @@ class _Check:
                 self.findings.append(error("gold", self.examples[index].name, what, FIX, _cause(part)))
 
     def _score_perturbed(self, indices: Sequence[int]) -> None:
-        template = Layout.of(self.task.format)
         cases = [(index, name, text) for index in indices for name, text in self._perturbations(index)]
-        scores = metric_scores(self.task, [(self.examples[index], template.answered(text)) for index, _, text in cases])
+        scores = metric_scores(self.task, [(self.examples[index], text) for index, _, text in cases])
         for (index, name, text), score in zip(cases, scores, strict=True):
             self.perturbed[name].count += 1
             if score.status == "bad_gold":

@@ -190,7 +190,7 @@ def changes(gold: str, tolerates: Set[str] = frozenset()) -> Iterator[tuple[str,
 
 def _number_changed(gold: str) -> str | None:
     digits = re.search(r"\d{1,400}", gold)
-    return f"{gold[: digits.start()]}{int(digits[0]) + 1}{gold[digits.end() :]}" if digits else None
+    return _replaced(gold, digits, str(int(digits[0]) + 1)) if digits else None
 
 
 def _first_digit_changed(gold: str) -> str:
@@ -221,7 +221,7 @@ def _unit_changed(gold: str) -> str | None:
     match = _UNIT.search(gold)
     if match is None or match[2] not in MEASURES:
         return None
-    return f"{gold[: match.start()]}{match[1]}{'km' if match[2] in _DIMENSIONS[0] else 'kg'}"
+    return _replaced(gold, match, match[1] + ("km" if match[2] in _DIMENSIONS[0] else "kg"))
 
 
 def _case_changed(gold: str) -> str | None:
@@ -251,8 +251,7 @@ def _letter_changed(gold: str) -> str | None:
     match = _LETTER.search(gold)
     if match is None:
         return None
-    letter = chr(ord(match[0]) + (1 if match[0] in "Aa" else -1))
-    return gold[: match.start()] + letter + gold[match.end() :]
+    return _replaced(gold, match, chr(ord(match[0]) + (1 if match[0] in "Aa" else -1)))
 
 
 def _another_year(gold: str) -> str | None:

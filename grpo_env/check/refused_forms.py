@@ -14,7 +14,7 @@ from grpo_env.terminal import shortened
 
 from .data import named
 from .findings import Finding, warning
-from .gold_completion import Layout, judging, metric_scores, option
+from .gold_completion import judging, metric_scores, option
 from .odd_golds import metric_spec, options_of, weight_of
 
 SCORED = 200  # gold answers of a form that are scored in another one
@@ -100,9 +100,8 @@ def _programs(task: Task, examples: Sequence[Example], golds: Sequence[str]) -> 
 
 def _refused(task: Task, examples: Sequence[Example], answers: Mapping[int, str]) -> list[int]:
     """The indices of those answers that get no full credit from the metric."""
-    template = Layout.of(task.format)
     tried = dict(list(answers.items())[:SCORED])
-    scores = metric_scores(task, [(examples[index], template.answered(answer)) for index, answer in tried.items()])
+    scores = metric_scores(task, [(examples[index], answer) for index, answer in tried.items()])
     return [index for index, score in zip(tried, scores, strict=True) if score.value is not None and score.value < 1]
 
 

@@ -102,12 +102,12 @@ def draft_task(file: Path, data: str | Path, question: str | None = None, answer
     pairs = zip(golds, table.rows, strict=True)
     unusable = sum(metric.verifier.problem(_example(gold, row)) is not None for gold, row in pairs)
     kinds = Counter(kind for gold in golds if gold and (kind := _kind(gold)))
-    id_template = _id_template(table.names, table.rows)
+    id = _id(table)
     part = entry_line(metric.name, {"weight": 1.0, **metric.options})
     sections = {
         "task": file.stem,
         "description": _quoted(f"{len(table.rows):,} questions of {Path(table.data).name}."),
-        "dataset": _dataset(table, file, id_template, metric, unusable),
+        "dataset": _dataset(table, file, id, metric, unusable),
         "user": _quoted(_prompt(table, options, metric)),
         "asked": "the letter of the right option" if metric.options.get("kind") == "choice" else "the result",
         "verifiers": f"# {metric.why}\n  {part}" if metric.why else part,
@@ -115,7 +115,7 @@ def draft_task(file: Path, data: str | Path, question: str | None = None, answer
         "cases": "\n".join(_cases(table, metric, golds)),
     }
     text = _with_both_splits(_filled_template(sections), file)
-    notes = list(_notes(table, kinds, unusable, bool(id_template)))
+    notes = list(_notes(table, kinds, unusable, id))
     completion = guess([name for name in table.names if f"{{{{ {variable(name)}" not in text], COMPLETION)
     different = len({_text(row[table.question]) for row in table.rows})
     group = f" --group {shlex.quote(table.question)}" if different < len(table.rows) else ""
@@ -141,12 +141,8 @@ def _read(data: str) -> _Table:
         rows = [dict(row) for row in load_rows(spec, "train", Path(), "tasks new", MAX_ROWS).rows]
     if not rows:
         raise UsageError(f"{data}: no rows; expected one question with its answer a row")
-    return _Table(data, rows, [name for name in rows[0] if all(name in row for row in rows) and _is_filled(name, rows)])
-
-
-def _is_filled(name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a column has a value in some row."""
-    return any(row[name] not in (None, "", []) for row in rows)
+    in_all = [name for name in rows[0] if all(name in row for row in rows)]
+    return _Table(data, rows, [name for name in in_all if any(row[name] not in (None, "", []) for row in rows)])
 
 
 def _column(given: str | None, what: str, words: Sequence[str], table: _Table, taken: str | None = None) -> str:
@@ -279,11 +275,10 @@ def _prompt(table: _Table, options: Options | None, metric: _Metric) -> str:
     return "\n\n".join([*passages, question, *([options.template] if options else [])])
 
 
-def _id_template(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str | None:
-    name = guess(names, ID)
-    if name is None or len({_text(row[name]) for row in rows} - {""}) < len(rows):
-        return None
-    return f"{{{{ {variable(name)} }}}}"
+def _id(table: _Table) -> str | None:
+    """The column of ids, if there is one and no two rows have the same."""
+    name = guess(table.names, ID)
+    return name if name and len({_text(row[name]) for row in table.rows} - {""}) == len(table.rows) else None
 
 
 def _kind(gold: str, **options: Any) -> str | None:
@@ -292,24 +287,24 @@ def _kind(gold: str, **options: Any) -> str | None:
     return score_one(verifier, Example("", answer=gold), Completion("")).kind
 
 
-def _notes(table: _Table, kinds: Counter[str], unusable: int, has_ids: bool) -> Iterator[str]:
+def _notes(table: _Table, kinds: Counter[str], unusable: int, id: str | None) -> Iterator[str]:
     """What was found; ``check`` says what is wrong with the data."""
     columns = ", ".join(table.names)
     yield f"{len(table.rows):,} rows; columns {columns}; question: {table.question}, answer: {table.answer}"
     yield f"answers: {', '.join(counted(kind, count) for kind, count in kinds.most_common())}"
     if unusable:
         yield f"rows without a usable answer: {unusable:,}; they are skipped (dataset.bad_gold: skip)"
-    yield f"ids: {guess(table.names, ID)}" if has_ids else "ids: train/0, train/1, ...; dataset.id sets others"
+    yield f"ids: {id}" if id else "ids: train/0, train/1, ...; dataset.id sets others"
 
 
-def _dataset(table: _Table, file: Path, id_template: str | None, metric: _Metric, unusable: int) -> str:
+def _dataset(table: _Table, file: Path, id: str | None, metric: _Metric, unusable: int) -> str:
     """The lines of the section ``dataset``."""
     local = is_local(table.data, Path())
     fractions = "{train: 0.7, eval: 0.3}" if len(table.rows) < SMALL else "{train: 0.9, eval: 0.1}"
     lines = {
         "path": _quoted(os.path.relpath(table.data, file.parent) if local else table.data),
         "split": fractions if local else "{train: train, eval: test}",
-        "id": id_template and _quoted(id_template),
+        "id": id and _quoted(f"{{{{ {variable(id)} }}}}"),
         "answer": _quoted(metric.template),
         "bad_gold": "skip" if unusable else None,
     }

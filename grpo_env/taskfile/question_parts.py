@@ -44,7 +44,7 @@ class Options:
 
     def texts(self, row: Row) -> list[str]:
         """The options of a row, none if it has none."""
-        return _texts(row.get(self.columns[0])) if len(self.columns) == 1 else _filled(row, self.columns)
+        return _texts([row.get(name) for name in self.columns])
 
 
 def find_options(rows: Sequence[Row], answer: Sequence[str], taken: Collection[str] = ()) -> Options | None:
@@ -138,10 +138,6 @@ def _letter(gold: str) -> int:
     """The number, from 0, of the option that a letter is; one that no option has if it is none."""
     match = _LETTER.fullmatch(gold)
     return LETTERS.index(match[1].upper()) if match else len(LETTERS)
-
-
-def _filled(row: Row, columns: Collection[str]) -> list[str]:
-    return [text for name in columns for text in _texts(row.get(name))]
 
 
 def _texts(value: Any) -> list[str]:
