@@ -117,7 +117,7 @@ def check(task: Task, model: str | None = None, limit: int | None = None) -> Che
         lines = [f"{split}: {rows.filter_line or 'keeps all rows'}" for split, rows in split_rows.items()]
         result.facts["filter"] = "; ".join(lines)
     if any(examples.values()):
-        _check_data(task, result, split_rows, examples, model)
+        _check_data(task, result, examples, model)
     result.seconds = time.perf_counter() - start
     return result
 
@@ -125,7 +125,7 @@ def check(task: Task, model: str | None = None, limit: int | None = None) -> Che
 def _examples(task: Task, split: str, rows: SplitRows, result: CheckResult) -> Iterator[Example]:
     """The examples that can be scored; rows that cannot are added to the findings."""
     skip = task.spec.dataset.bad_gold == "skip"
-    for number, where, row in zip(rows.numbers, rows.places, rows.rows, strict=True):
+    for number, where, row in rows.rows:
         try:
             example = task.example(row, f"{split}/{number}", "template", where)
             bad_gold = task.verifier.problem(example)
@@ -145,20 +145,16 @@ def _examples(task: Task, split: str, rows: SplitRows, result: CheckResult) -> I
 
 
 def _check_data(
-    task: Task,
-    result: CheckResult,
-    rows: Mapping[Split, SplitRows],
-    examples: Mapping[Split, Sequence[Example]],
-    model: str | None,
+    task: Task, result: CheckResult, examples: Mapping[Split, Sequence[Example]], model: str | None
 ) -> None:
     """Add the facts and findings about the data to the result."""
+    unreadable = sum(finding.check == "data" for finding in result.findings)
     everything = [example for split_examples in examples.values() for example in split_examples]
     prompt = prompt_text(everything[0])
     result.prompt = prompt if len(prompt) <= PROMPT else f"{prompt[: PROMPT - 120]} … {prompt[-100:]}"
     counts = ", ".join(f"{split} {len(split_examples):,}" for split, split_examples in examples.items())
     result.facts["data"] = f"{counts} examples"
-    said = {finding.where for finding in result.findings}
-    result.add("columns", *columns(task, rows, said))
+    result.add("columns", *columns(task, everything))
     result.findings += ids(examples)
     constant = list(constant_prompt(task, everything))
     result.findings += [*constant, *constant_answer(task), *other_tags(task)]
@@ -174,7 +170,6 @@ def _check_data(
         if metric_judges_turns(task):
             result.not_run["gold"] = f"{task.metric} reads turns; see the gold paths of the environment"
             return
-    unreadable = sum(len(split_rows.rows) for split_rows in rows.values()) - len(everything)
     _check_golds(task, result, everything, unreadable)
 
 

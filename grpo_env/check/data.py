@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from grpo_env.control_tokens import without_control_tokens
@@ -22,24 +22,21 @@ MAX_COLUMNS = 20
 _CONDITION = re.compile(r"\{[{%][^%}]*?\b(?:el)?if\b((?:(?!\belse\b)[^%}])*)")
 
 
-def columns(task: Task, rows: Mapping[Split, SplitRows], said: Collection[str]) -> tuple[str, list[Finding]]:
+def columns(task: Task, examples: Sequence[Example]) -> tuple[str, list[Finding]]:
     """List the columns, those that the task uses marked ``*``; an empty one of prompt or answer is a finding.
 
-    One that a condition of a template tests (``{% if hint %}``) may be empty. Of the rows whose places are in ``said``
-    there is a finding already.
+    One that a condition of a template tests (``{% if hint %}``) may be empty.
     """
-    names = list(dict.fromkeys(name for split_rows in rows.values() for name in split_rows.rows[0]))
+    names = list(dict.fromkeys(name for example in examples for name in example.info))
     used = named(names, task.spec.model_dump(include={"dataset", "prompt", "verifiers"}))
     written = task.spec.model_dump(include={"dataset": {"id", "answer"}, "prompt": True})
     tested = named(names, _CONDITION.findall("\n".join(_texts(written))))
     needed = [name for name in named(names, written) if name not in tested]
     findings = [
-        warning("columns", place, f"column {name!r} is empty", "fill it, or remove the row")
-        for split_rows in rows.values()
-        for place, row in zip(split_rows.places, split_rows.rows, strict=True)
-        if place not in said
+        warning("columns", example.name, f"column {name!r} is empty", "fill it, or remove the row")
+        for example in examples
         for name in needed
-        if name in row and (row[name] is None or not str(row[name]).strip())
+        if name in example.info and (example.info[name] is None or not str(example.info[name]).strip())
     ]
     listed = [f"{name}*" if name in used else name for name in names[:MAX_COLUMNS]]
     more = f" and {len(names) - MAX_COLUMNS} more" if len(names) > MAX_COLUMNS else ""

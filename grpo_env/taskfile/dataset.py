@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from grpo_env.errors import UsageError
 from grpo_env.plural import counted
@@ -30,21 +30,23 @@ COMMIT = re.compile("[0-9a-f]{40}")
 SAVED = ("state.json", "dataset_dict.json")
 """What ``save_to_disk`` of ``datasets`` writes: for a ``Dataset``, and for a ``DatasetDict``."""
 
-PlacedRow = tuple[str, Mapping[str, Any]]
+Placed = tuple[str, Mapping[str, Any]]
 """Where a row is, for messages, and the row."""
+
+
+class NumberedRow(NamedTuple):
+    """A row with its number in the split, from 0 and before the filter, and its place: ``shop.csv, line 14``."""
+
+    number: int
+    place: str
+    row: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class SplitRows:
-    """The rows of a split that ``dataset.filter`` keeps.
+    """The rows of a split that ``dataset.filter`` keeps; it left out ``dropped`` of the ``read`` rows."""
 
-    ``numbers`` count the rows of the split from 0, before the filter, which left out ``dropped`` of the ``read`` rows.
-    ``places`` say where the rows are, for messages: ``shop.csv, line 14``.
-    """
-
-    rows: list[Mapping[str, Any]]
-    numbers: list[int]
-    places: list[str]
+    rows: list[NumberedRow]
     dropped: int
     read: int
 
@@ -62,12 +64,12 @@ def load_rows(
     folder: Path,
     source: str,
     limit: int | None = None,
-    choose: Callable[[int, Mapping[str, Any], str], bool | None] = lambda number, row, place: True,
+    choose: Callable[[NumberedRow], bool | None] = lambda row: True,
 ) -> SplitRows:
     """The rows of one split that are chosen, at most ``limit``. Local paths are relative to ``folder``.
 
-    ``choose`` gets a row's number, the row and its place. It returns ``None`` if the task's filter leaves the row out,
-    ``False`` if it cannot be used. Raises ``UsageError``, which names ``source``.
+    ``choose`` returns ``None`` if the task's filter leaves a row out, ``False`` if it cannot be used. Raises
+    ``UsageError``, which names ``source``.
     """
     if split not in spec.split:
         raise UsageError(f"{source}: dataset.split has no {split!r}; it has {', '.join(spec.split)}")
@@ -78,14 +80,14 @@ def load_rows(
     bounds = [bound for bound in (limit, spec.limit.get(split)) if bound is not None]
     read = dropped = 0
 
-    def accepted() -> Iterator[tuple[int, str, Mapping[str, Any]]]:
+    def accepted() -> Iterator[NumberedRow]:
         nonlocal read, dropped
-        for number, (place, row) in enumerate(rows):
-            read = number + 1
-            chosen = choose(number, row, place)
+        for number, (place, values) in enumerate(rows):
+            read, row = number + 1, NumberedRow(number, place, values)
+            chosen = choose(row)
             dropped += chosen is None
             if chosen:
-                yield number, place, row
+                yield row
 
     kept = list(islice(accepted(), min(bounds, default=None)))
     if not kept:
@@ -96,8 +98,7 @@ def load_rows(
         if dropped == read:
             raise UsageError(f"{source}: dataset.filter leaves out all {read:,} rows of the {split} split")
         raise UsageError(f"{source}: no row of the {split} split has a usable gold answer")
-    numbers, places, kept_rows = map(list, zip(*kept, strict=True))
-    return SplitRows(kept_rows, numbers, places, dropped, read)
+    return SplitRows(kept, dropped, read)
 
 
 def is_local(path: str, folder: Path) -> bool:
@@ -113,7 +114,7 @@ def fingerprint(rows: Iterable[Mapping[str, Any]]) -> str:
     return digest.hexdigest()
 
 
-def _numbered(split: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[PlacedRow]:
+def _numbered(split: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[Placed]:
     for number, row in enumerate(rows, start=1):
         yield f"{split} {numbered(number)}", row
 
@@ -129,7 +130,7 @@ def _generate(spec: DatasetSpec, split: Split, folder: Path, source: str) -> Ite
         raise UsageError(f"{where} {name!r}: {error}; check dataset.arguments") from error
 
 
-def _read(spec: DatasetSpec, split: Split, folder: Path, source: str) -> Iterator[PlacedRow]:
+def _read(spec: DatasetSpec, split: Split, folder: Path, source: str) -> Iterator[Placed]:
     """The rows of a split of ``spec.path``: of the hub, of a folder or of files."""
     pattern, wanted = spec.path or "", spec.split[split]
     at, where = pattern.replace("{split}", str(wanted)), f"{source}: dataset {spec.path!r}"
@@ -157,7 +158,7 @@ def _read(spec: DatasetSpec, split: Split, folder: Path, source: str) -> Iterato
     return iter(rows)
 
 
-def _by_hash(rows: Iterable[PlacedRow], spec: DatasetSpec, split: Split, where: str) -> Iterator[PlacedRow]:
+def _by_hash(rows: Iterable[Placed], spec: DatasetSpec, split: Split, where: str) -> Iterator[Placed]:
     """The rows of a split by fractions. Raises ``UsageError`` at the end if there are rows, and it has none of them."""
     read = found = 0
     for place, row in rows:
@@ -178,7 +179,7 @@ def _split_of(rows: Mapping[str, T], wanted: str | float, where: str) -> T:
     return rows[wanted]
 
 
-def _of_files(at: str, folder: Path) -> Iterator[PlacedRow]:
+def _of_files(at: str, folder: Path) -> Iterator[Placed]:
     """The rows of a file, or of all files that a pattern matches, in the order of their names."""
     is_pattern = glob.has_magic(at) and not (folder / at).exists()
     names = sorted(glob.glob(at, root_dir=folder, recursive=True)) if is_pattern else [at]
@@ -194,7 +195,7 @@ def _of_files(at: str, folder: Path) -> Iterator[PlacedRow]:
             yield f"{name}, {record.place}", record.row
 
 
-def _saved(path: Path, where: str) -> Iterator[PlacedRow] | Mapping[str, Iterable[Mapping[str, Any]]]:
+def _saved(path: Path, where: str) -> Iterator[Placed] | Mapping[str, Iterable[Mapping[str, Any]]]:
     """The rows of a folder that ``save_to_disk`` wrote, by split if it has splits."""
     import datasets
 

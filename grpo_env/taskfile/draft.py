@@ -138,7 +138,7 @@ def _read(data: str) -> _Table:
             rows.append(record.row)
     else:
         spec = DatasetSpec(path=data, split={"train": "train"})
-        rows = [dict(row) for row in load_rows(spec, "train", Path(), "tasks new", MAX_ROWS).rows]
+        rows = [dict(row.row) for row in load_rows(spec, "train", Path(), "tasks new", MAX_ROWS).rows]
     if not rows:
         raise UsageError(f"{data}: no rows; expected one question with its answer a row")
     in_all = [name for name in rows[0] if all(name in row for row in rows)]

@@ -16,7 +16,7 @@ from grpo_env.core import Completion, Example, Format, Score, Verifier, score_on
 from grpo_env.errors import UsageError, nearest, no_such_file
 from grpo_env.registry import find, home, is_safe_mode, locate
 
-from .dataset import SplitRows, is_local, load_rows
+from .dataset import NumberedRow, SplitRows, is_local, load_rows
 from .prompt import build_prompt
 from .row_options import RowOptions, class_of
 from .schema import HUB_KEYS, SECTIONS, AnySplit, ScheduleSpec, Split, TaskSpec, VerifierSpec
@@ -113,17 +113,17 @@ class Task:
         self,
         split: Split,
         limit: int | None = None,
-        use: Callable[[int, Mapping[str, Any], str], bool] = lambda number, row, place: True,
+        use: Callable[[NumberedRow], bool] = lambda row: True,
     ) -> SplitRows:
         """The first ``limit`` rows of a split that ``dataset.filter`` keeps and for which ``use`` is true.
 
         Raises ``UsageError``.
         """
 
-        def choose(number: int, row: Mapping[str, Any], place: str) -> bool | None:
+        def choose(row: NumberedRow) -> bool | None:
             template = self.spec.dataset.filter
-            where = f"{self.source}: {place}: dataset.filter"
-            return use(number, row, place) if template is None or is_true(template, row, self.format, where) else None
+            where = f"{self.source}: {row.place}: dataset.filter"
+            return use(row) if template is None or is_true(template, row.row, self.format, where) else None
 
         return load_rows(self.spec.dataset, split, self.folder, self.source, limit, choose)
 
@@ -139,7 +139,8 @@ class Task:
             return [example for own in self.spec.dataset.split for example in self.examples(own, limit, report)]
         examples = []
 
-        def use(number: int, row: Mapping[str, Any], place: str) -> bool:
+        def use(numbered: NumberedRow) -> bool:
+            number, place, row = numbered
             example = self.example(row, f"{split}/{number}", f"{self.source}: {place}", place)
             try:
                 problem = self.verifier.problem(example)

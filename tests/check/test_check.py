@@ -251,7 +251,7 @@ def test_findings_name_the_lines_of_the_users_one_file(tmp_path):
     assert str(found["ids"]).startswith(
         "error: ids: own.csv, line 9, id e: the id 'e' is also that of own.csv, line 8, id e"
     )
-    assert str(found["columns"]).startswith("warning: columns: own.csv, line 10: column 'question' is empty")
+    assert str(found["columns"]).startswith("warning: columns: own.csv, line 10, id f: column 'question' is empty")
     with pytest.raises(UsageError, match=r"sums.yaml: own.csv, line 5: .*missing"):
         load_task(tmp_path / "sums.yaml").examples("train")
 
@@ -282,7 +282,9 @@ def test_a_split_by_hash_with_less_than_half_of_its_rows_is_a_warning(tmp_path, 
     dataset = {**TASK["dataset"], "path": "own.jsonl", "split": {"train": 0.7, "eval": 0.3}}
     rows = [row(n) for n in range(2, 60)]
     (tmp_path / "own.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    found = {split: make_task(tmp_path, dataset=dataset).rows(split).rows for split in ("train", "eval")}
+    found = {
+        split: [row.row for row in make_task(tmp_path, dataset=dataset).rows(split).rows] for split in ("train", "eval")
+    }
     chosen = [*found["train"][:trained], *found["eval"][:held_out]]
     (tmp_path / "own.jsonl").write_text("".join(json.dumps(row) + "\n" for row in chosen))
     task = make_task(tmp_path, dataset=dataset)

@@ -186,7 +186,7 @@ def test_limits_count_rows_that_are_used(tmp_path: Path, task: Any) -> None:
     examples = limited.examples("eval", report=lines.append)
     assert [(example.answer, example.id) for example in examples] == [("4", "eval/3"), ("8", "eval/7")]
     assert lines == ["t: dataset.filter leaves out 4 of 8 rows of the eval split"]
-    assert [row["answer"] for row in limited.rows("eval").rows] == ["#### ", "#### 4"]  # check says what is skipped
+    assert [row.row["answer"] for row in limited.rows("eval").rows] == ["#### ", "#### 4"]  # check says what is skipped
 
 
 def test_keys_of_the_hub_need_a_path() -> None:
