@@ -48,16 +48,11 @@ class EpisodeAudit(Audit):
     """
 
     baselines: ClassVar[tuple[str, str]] = ("gold path", "wrong answer at once")
+    tried: ClassVar[tuple[str, str]] = ("agents", "episodes")
 
     @property
     def failed(self) -> list[Outcome]:
         return [outcome for outcome in self.outcomes if outcome.statuses]
-
-    def _header(self) -> Iterator[str]:
-        _, *rest = super()._header()
-        episodes = sum(outcome.examples for outcome in self.outcomes)
-        yield f"{self.task}: {len(self.outcomes)} agents, {episodes:,} episodes on {self.source}"
-        yield from rest
 
     def _failed(self, outcome: Outcome) -> str:
         count = sum(outcome.statuses.values())

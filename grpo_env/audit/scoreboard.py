@@ -87,6 +87,7 @@ class Audit:
     """
 
     baselines: ClassVar[tuple[str, str]] = ("gold answer", "wrong answer, same format")
+    tried: ClassVar[tuple[str, str]] = ("hacks", "texts")
 
     task: str
     metric: str
@@ -135,8 +136,8 @@ class Audit:
         return "\n".join([*self._header(), "", *self._families(), "", *self._problems(), self._summary()])
 
     def _header(self) -> Iterator[str]:
-        texts = sum(outcome.examples for outcome in self.outcomes)
-        yield f"{self.task}: {len(self.outcomes)} hacks, {texts:,} texts on {self.source}"
+        (hacks, texts), count = self.tried, sum(outcome.examples for outcome in self.outcomes)
+        yield f"{self.task}: {len(self.outcomes)} {hacks}, {count:,} {texts} on {self.source}"
         yield ""
         yield f"{'':32}{'total':>8}{self.metric[:9]:>10}{'steps':>8}  by part"
         for name, reward in zip(self.baselines, (self.gold, self.wrong), strict=True):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from grpo_env.core import Completion, Example, Finish, Format, Group, Score, Verifier
+from grpo_env.environments.replay import CHARACTERS_PER_TOKEN
 from grpo_env.errors import UsageError
 from grpo_env.registry import built_in_name
 from grpo_env.taskfile.row_options import RowOptions, class_of
@@ -16,7 +17,6 @@ from grpo_env.taskfile.task import Task
 from grpo_env.workers.scoring_process import score_in_process
 
 NEUTRAL_REASONING = "I read the question again and work it out."
-CHARACTERS_PER_TOKEN = 4  # an estimate, so that verifiers of length have token counts
 
 _CALCULATION = re.compile(r"<<[^<>\n]*>>")
 _FINAL_ANSWER = re.compile(r"\s*####[^\n]*\s*$")
