@@ -177,16 +177,14 @@ TABLE = (
 HACKS: dict[str, Hack] = {hack.name: hack for hack in TABLE}
 
 
-def hack(
-    family: str, *, knows: Knows = "gold", rule: Rule = "undeserved", max_examples: int | None = None
-) -> Callable[[Build], Build]:
+def hack(family: str, *, knows: Knows = "gold", rule: Rule = "undeserved") -> Callable[[Build], Build]:
     """Decorator: add a function to the hacks, named after it. Raises ``UsageError`` if the name is taken."""
 
     def register(build: Build) -> Build:
         name = getattr(build, "__name__", "")
         if name in HACKS:
             raise UsageError(f"hack {name!r} already exists; rename the function")
-        HACKS[name] = Hack(name, family, knows=knows, rule=rule, max_examples=max_examples, build=build)
+        HACKS[name] = Hack(name, family, knows=knows, rule=rule, build=build)
         return build
 
     return register

@@ -16,6 +16,7 @@ from grpo_env.terminal import shortened
 from .data import load_tokenizer
 from .findings import Finding, error, warning
 from .gold_completion import scored
+from .odd_golds import metric_spec
 
 PLAYED = 50  # examples of a split that are played
 NOTHING_KNOWN = "I do not know."
@@ -48,8 +49,7 @@ def check_environment(task: Task, examples: Sequence[Example], model: str | None
 
 def metric_judges_turns(task: Task) -> bool:
     """Whether the metric judges more of an episode than its last turn, so that no single text gets full credit."""
-    spec = task.spec.verifiers.get(task.metric)
-    return (spec is not None and spec.on != "last") or reads_turns(task.metric_verifier)
+    return metric_spec(task).on != "last" or reads_turns(task.metric_verifier)
 
 
 def reads_turns(verifier: Verifier) -> bool:

@@ -11,8 +11,7 @@ from typing import Any
 from grpo_env.core import Completion, Example, Finish, Format, Group, Score, Verifier
 from grpo_env.environments.replay import CHARACTERS_PER_TOKEN
 from grpo_env.errors import UsageError
-from grpo_env.registry import built_in_name
-from grpo_env.taskfile.row_options import RowOptions, class_of
+from grpo_env.taskfile.row_options import RowOptions
 from grpo_env.taskfile.task import Task
 from grpo_env.workers.scoring_process import score_in_process
 
@@ -96,11 +95,6 @@ def gold_answer(task: Task, example: Example) -> str | None:
         return gold.strip()
     (score,) = scored(task, [(example, Completion(""))])
     return score.part(task.metric).gold
-
-
-def verifier_name(verifier: Verifier) -> str | None:
-    """The name of a built-in verifier; ``None`` for another one."""
-    return built_in_name(class_of(verifier))
 
 
 def judging(verifier: Verifier, example: Example) -> Iterator[Verifier]:

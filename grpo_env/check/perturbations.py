@@ -16,8 +16,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 from grpo_env.core import Verifier
+from grpo_env.registry import built_in_name
+from grpo_env.taskfile.row_options import class_of
 
-from .gold_completion import option, verifier_name
+from .gold_completion import option
 
 if TYPE_CHECKING:
     from grpo_env.verifiers.answers.kinds.which_kind import Kind
@@ -124,21 +126,20 @@ def _plainly_differs(a: str, b: str, is_tolerant: bool) -> bool:
 
 
 def tolerances(verifiers: Iterable[Verifier]) -> frozenset[str]:
-    """What the verifiers of an answer accept besides the exact answer, by the name of the option.
+    """What the verifiers of an answer accept besides the exact answer: names of options, and of two verifiers.
 
-    ``text`` stands for verifiers of choice letters, for which the text after the letter does not count, ``case`` for
-    those that were told to ignore upper and lower case, and ``program`` for those that run the answer, for which
-    another number in a comment is no mistake.
+    To ``choice`` the text after the letter does not count; ``python_tests`` runs the answer, for which another number
+    in a comment is no mistake. ``ignore_case`` is left out for ``accuracy``, which always keeps the case of codes.
     """
-    parts = list(verifiers)
-    options = {
-        name for part in parts for name in (*TOLERANCES, "unevaluated") if _set(part, name) not in (None, "wrong", 0)
-    }
-    letters = any(verifier_name(part) == "choice" for part in parts)
-    cases = any(option(part, "ignore_case") is True and verifier_name(part) != "accuracy" for part in parts)
-    programs = any(verifier_name(part) == "python_tests" for part in parts)
-    found = {"text": letters, "case": cases, "program": programs}
-    return frozenset(options | {name for name, is_found in found.items() if is_found})
+    found = set()
+    for verifier in verifiers:
+        found.update(name for name in (*TOLERANCES, "unevaluated") if _set(verifier, name) not in (None, "wrong", 0))
+        name = built_in_name(class_of(verifier))
+        if name in ("choice", "python_tests"):
+            found.add(name)
+        elif name != "accuracy" and option(verifier, "ignore_case") is True:
+            found.add("ignore_case")
+    return frozenset(found)
 
 
 def _set(verifier: Verifier, name: str) -> Any:
@@ -155,10 +156,10 @@ def perturbations(
     ``accepted`` are further correct answers, ``tolerates`` what the verifier accepts (see ``tolerances``).
     """
     gold = golds[index]
-    for name, text in () if "program" in tolerates else changes(gold, tolerates):
+    for name, text in () if "python_tests" in tolerates else changes(gold, tolerates):
         if all(differs(text, answer) for answer in accepted):
             yield name, text
-    other = None if "text" in tolerates else another(golds, index, tolerates)
+    other = None if "choice" in tolerates else another(golds, index, tolerates)
     if other is not None and all(differs(other, answer) for answer in accepted):
         yield FOR_ALL_KINDS[0], other
     yield FOR_ALL_KINDS[1], ""
@@ -171,14 +172,14 @@ def changes(gold: str, tolerates: Set[str] = frozenset()) -> Iterator[tuple[str,
     from grpo_env.verifiers.answers.kinds.which_kind import kind_of
 
     gold = gold.strip()
-    kind = "choice" if "text" in tolerates else kind_of(gold)
+    kind = "choice" if "choice" in tolerates else kind_of(gold)
     is_text = kind == "text" and not is_code(plain(gold))
     previous = set()
     for name, change in CHANGES["words" if is_text else kind]:
         text = change(gold)
         if text is None or text in previous or not (differs(text, gold) or change is _case_changed):
             continue
-        if change is _case_changed and "case" in tolerates:
+        if change is _case_changed and "ignore_case" in tolerates:
             continue
         if change in (_number_changed, _element_changed) and not tolerates.isdisjoint(TOLERANCES):
             if kind != "number":

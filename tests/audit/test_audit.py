@@ -19,6 +19,7 @@ from grpo_env.core import GroupVerifier, Score, Verifier
 from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 from grpo_env.taskfile.task import load_task
+from tests.tables import table_task
 
 
 @verifier("substring_accuracy")
@@ -234,18 +235,9 @@ GOLDS = ["2024-05-01", "3:30 pm", "192.168.0.1", "H2O", "A+", "007", '{"a": 1, "
 
 def audit_golds(folder, golds, families=("near misses",), **options):
     """Audit a task with these gold answers and ``accuracy`` with these options."""
-    rows = [{"question": f"Question {index}?", "gold": gold} for index, gold in enumerate(golds)]
-    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    task = {
-        "version": 1,
-        "task": "survey",
-        "dataset": {"path": "rows.jsonl", "split": {"train": 1.0}, "answer": "{{ gold }}"},
-        "prompt": {"user": "{{ question }}"},
-        "verifiers": {"accuracy": {"weight": 1.0, **options}},
-        "metric": "accuracy",
-    }
-    (folder / "survey.yaml").write_text(json.dumps(task))
-    return audit(load_task(folder / "survey.yaml"), AuditRequest(families=families, rescore=False))
+    rows = [{"question": f"Question {index}?", "answer": gold} for index, gold in enumerate(golds)]
+    task = table_task(folder, rows, verifiers={"accuracy": {"weight": 1.0, **options}})
+    return audit(task, AuditRequest(families=families, rescore=False))
 
 
 def test_gold_answers_in_angle_brackets_stay_whole(tmp_path):

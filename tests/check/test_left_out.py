@@ -1,12 +1,10 @@
 """Columns that a prompt leaves out: options, passages, tables, units; each data set has its columns as published."""
 
-import json
-
 import pytest
 import yaml
 
 from grpo_env.check import check
-from grpo_env.taskfile.task import load_task
+from tests.tables import table_task
 
 OPTIONS = [[f"{n} pens", f"{2 * n} pens", f"{n + 31} inks", f"{n + 57} caps"] for n in range(10, 30)]
 QUESTIONS = [f"What did person {n} buy first in shop number {n * 7}?" for n in range(10, 30)]
@@ -16,18 +14,9 @@ TEXTS = [options["ABCD".index(letter)] for options, letter in zip(OPTIONS, LETTE
 
 def found(folder, rows, user="{{ question }}", answer="{{ answer }}", **changes):
     """The findings about templates of a task with these rows, as lines."""
-    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    task = {
-        "version": 1,
-        "task": "own",
-        "dataset": {"path": "rows.jsonl", "split": {"train": 0.6, "eval": 0.4}, "answer": answer},
-        "prompt": {"user": user},
-        "verifiers": {"accuracy": {"weight": 1.0}},
-        "metric": "accuracy",
-        **changes,
-    }
-    (folder / "own.yaml").write_text(yaml.safe_dump(task))
-    return [str(finding) for finding in check(load_task(folder / "own.yaml")).findings if finding.check == "templates"]
+    dataset = {"path": "rows.jsonl", "split": {"train": 1.0}, "answer": answer}
+    task = table_task(folder, rows, **{"dataset": dataset, "prompt": {"user": user}, **changes})
+    return [str(finding) for finding in check(task).findings if finding.check == "templates"]
 
 
 def table(**columns):

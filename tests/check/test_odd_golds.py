@@ -15,24 +15,15 @@ from grpo_env.check.perturbations import another, changes, perturbations
 from grpo_env.cli.app import app
 from grpo_env.taskfile.kinds_of_golds import gold_warning, odd_kinds
 from grpo_env.taskfile.task import load_task
+from tests.tables import table_task
 
 DAYS = [datetime(2023, 11, 3) + timedelta(days=37 * index) for index in range(60)]
 
 
 def make_task(folder, golds, verifiers=None, metric="accuracy"):
     """Write a task with these gold answers, and plain ``accuracy`` if nothing else is said, and load it."""
-    rows = [{"question": f"Question number {index} of the survey?", "gold": gold} for index, gold in enumerate(golds)]
-    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    task = {
-        "version": 1,
-        "task": "survey",
-        "dataset": {"path": "rows.jsonl", "split": {"train": 1.0}, "answer": "{{ gold }}"},
-        "prompt": {"user": "{{ question }}"},
-        "verifiers": verifiers or {"accuracy": {"weight": 1.0}},
-        "metric": metric,
-    }
-    (folder / "survey.yaml").write_text(yaml.safe_dump(task))
-    return load_task(folder / "survey.yaml")
+    rows = [{"question": f"Question number {index} of the survey?", "answer": gold} for index, gold in enumerate(golds)]
+    return table_task(folder, rows, verifiers=verifiers or {"accuracy": {"weight": 1.0}}, metric=metric)
 
 
 def pasted(result):
@@ -249,9 +240,9 @@ def test_changed_dates_are_other_days_in_either_order_of_day_and_month(form):
 def test_changes_that_a_verifier_accepts_are_left_out():
     assert dict(changes("2018", frozenset(["rel_tol"])))["a number changed"] == "3018"
     assert dict(changes("150 km", frozenset(["rel_tol"])))["a number changed"] == "250 km"
-    assert "the case changed" not in dict(changes("dQw4w9WgXcQ", frozenset(["case"])))
+    assert "the case changed" not in dict(changes("dQw4w9WgXcQ", frozenset(["ignore_case"])))
     assert "a number changed" not in dict(changes("\\sqrt{7}", frozenset(["rel_tol"])))
-    assert dict(changes("C. 42 cm", frozenset(["text"]))) == {"another letter": "B. 42 cm"}
+    assert dict(changes("C. 42 cm", frozenset(["choice"]))) == {"another letter": "B. 42 cm"}
     assert dict(perturbations(["4", "9"], 0, accepted=["4", "5"])) == {
         "the sign changed": "-4",
         "another row's": "9",
@@ -413,7 +404,7 @@ def test_scoring_says_what_is_odd_about_the_gold_answers(tmp_path, composed):
     parts = {"any": {"use": "any_of", "of": {"accuracy": {}, "exact_text": {}}}} if composed else {"accuracy": {}}
     make_task(tmp_path, ["1"], parts, metric=next(iter(parts)))
     golds = [*map(str, range(10, 30)), "3-1"]
-    rows = [{"answer": gold, "gold": gold, "completion": f"<answer>{gold}</answer>"} for gold in golds]
+    rows = [{"answer": gold, "completion": f"<answer>{gold}</answer>"} for gold in golds]
     (tmp_path / "completions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     out = tmp_path / "scores.jsonl"
     done = CliRunner().invoke(

@@ -1,6 +1,5 @@
 """Gold answers of which the metric refuses right forms, and rewards that pay for the question."""
 
-import json
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -10,23 +9,14 @@ import yaml
 from grpo_env.check import check
 from grpo_env.core import Completion, Example, Score, Verifier, score_one
 from grpo_env.registry import verifier
-from grpo_env.taskfile.task import load_task, make_verifier
+from grpo_env.taskfile.task import make_verifier
 from tests.physics import physics_rows, right_answers
+from tests.tables import table_task
 
 
 def checked(folder, rows, metric="accuracy", **options):
     """The result of a task with these rows and this metric."""
-    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    task = {
-        "version": 1,
-        "task": "own",
-        "dataset": {"path": "rows.jsonl", "split": {"train": 0.6, "eval": 0.4}, "answer": "{{ answer }}"},
-        "prompt": {"user": "{{ question }}"},
-        "verifiers": {metric: {"weight": 1.0, **options}},
-        "metric": metric,
-    }
-    (folder / "own.yaml").write_text(yaml.safe_dump(task))
-    return check(load_task(folder / "own.yaml"))
+    return check(table_task(folder, rows, verifiers={metric: {"weight": 1.0, **options}}, metric=metric))
 
 
 def lines(result):
