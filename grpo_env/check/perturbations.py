@@ -131,7 +131,7 @@ def tolerances(verifiers: Iterable[Verifier]) -> frozenset[str]:
     To ``choice`` the text after the letter does not count; ``python_tests`` runs the answer, for which another number
     in a comment is no mistake. ``ignore_case`` is left out for ``accuracy``, which always keeps the case of codes.
     """
-    found = set()
+    found = set[str]()
     for verifier in verifiers:
         found.update(name for name in (*TOLERANCES, "unevaluated") if _set(verifier, name) not in (None, "wrong", 0))
         name = built_in_name(class_of(verifier))

@@ -127,8 +127,6 @@ def _options_template(columns: Sequence[str], rows: Sequence[Row], has_labels: b
         return f"{{% for option in {name}.text %}}{{{{ {name}.label[loop.index0] }}}}) {{{{ option }}}}\n{{% endfor %}}"
     if isinstance(value, dict):
         return f"{{% for letter, option in {name} | items %}}{{{{ letter }}}}) {{{{ option }}}}\n{{% endfor %}}"
-    if not isinstance(value, list):
-        return f"{{{{ {name} }}}}"
     if not has_labels or all(_LABELED.match(str(option)) for option in value):
         return f"{{{{ {name} | join('\\n') }}}}"
     return f"{{% for option in {name} or [] %}}{{{{ '{LETTERS}'[loop.index0] }}}}) {{{{ option }}}}\n{{% endfor %}}"
