@@ -265,6 +265,14 @@ def test_several_functions_are_added_up(tmp_path, homes, name, found):
     assert ("not_gold" in [outcome.hack for outcome in report.exploits]) is found, str(report)
 
 
+def test_functions_of_one_name_are_told_apart(tmp_path):
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in NUMBERS))
+    for name in "abc":
+        (tmp_path / f"{name}.py").write_text("def reward(text, answer):\n    return float(f'#### {answer}' in text)\n")
+    report = run_on(tmp_path, *[f"{tmp_path}/{name}.py:reward" for name in "abc"], families=["right"])
+    assert report.gold.parts == {"reward": 1, "reward_2": 1, "reward_3": 1}
+
+
 def test_an_unscored_gold_answer_is_named(tmp_path):
     file = tmp_path / f"{tmp_path.name}.py"
     file.write_text(TWO)
