@@ -50,10 +50,6 @@ class EpisodeAudit(Audit):
     baselines: ClassVar[tuple[str, str]] = ("gold path", "wrong answer at once")
     tried: ClassVar[tuple[str, str]] = ("agents", "episodes")
 
-    @property
-    def failed(self) -> list[Outcome]:
-        return [outcome for outcome in self.outcomes if outcome.statuses]
-
     def _failed(self, outcome: Outcome) -> str:
         count = sum(outcome.statuses.values())
         return f"ESCAPE {outcome.hack}: {count} of {outcome.examples} episodes are unscored ({outcome.explanation})"
