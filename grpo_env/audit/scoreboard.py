@@ -59,7 +59,7 @@ class Outcome:
             reward=reward,
             of_gold=(reward.total or 0.0) / gold.total if gold.total else 0.0,
             statuses=dict(Counter(one.status for one in rewards if one.total is None)),
-            seconds=max((one.seconds for one in rewards), default=0.0),
+            seconds=reward.seconds,
             main_part=main_part(reward, gold if hack.rule == "padding" else wrong) if known["reasons"] else "",
             **{**known, "text": known["text"][:TEXT_LENGTH]},
         )
