@@ -19,6 +19,7 @@ import yaml
 from grpo_env.core import Completion, Example, Format, Verifier, score_one
 from grpo_env.errors import UsageError, nearest
 from grpo_env.rows.column_names import ANSWER, COMPLETION, QUESTION, guess, rows_below
+from grpo_env.rows.formats.chat import is_chat
 from grpo_env.rows.reader import read_records
 
 from .dataset import is_local, load_rows
@@ -108,7 +109,7 @@ def draft_task(file: Path, data: str | Path, question: str | None = None, answer
         "task": file.stem,
         "description": _quoted(f"{len(table.rows):,} questions of {Path(table.data).name}."),
         "dataset": _dataset(table, file, id, metric, unusable),
-        "user": _quoted(_prompt(table, options, metric)),
+        "prompt": _prompt(table, options, metric),
         "asked": "the letter of the right option" if metric.options.get("kind") == "choice" else "the result",
         "verifiers": f"# {metric.why}\n  {part}" if metric.why else part,
         "metric": metric.name,
@@ -261,7 +262,9 @@ def _final_answer(table: _Table) -> str:
 
 
 def _prompt(table: _Table, options: Options | None, metric: _Metric) -> str:
-    """The passages, the question and its options, and the unit that the answer has to have."""
+    """The column of chats; or passages, the question and its options, and the unit that the answer has to have."""
+    if all(is_chat(row[table.question]) for row in table.rows):
+        return f"messages: {_quoted(table.question)}"
     taken = [table.question, table.answer, *(options.columns if options else ())]
     passages = [
         passage_template(name, table.rows)
@@ -272,7 +275,8 @@ def _prompt(table: _Table, options: Options | None, metric: _Metric) -> str:
     unit = find_unit(table.rows, taken)
     if unit and metric.name != "numeric":
         question += f"{{% if {variable(unit)} %}} (unit: {{{{ {variable(unit)} | trim }}}}){{% endif %}}"
-    return "\n\n".join([*passages, question, *([options.template] if options else [])])
+    template = "\n\n".join([*passages, question, *([options.template] if options else [])])
+    return f"user: {_quoted(template)}"
 
 
 def _id(table: _Table) -> str | None:
@@ -356,7 +360,8 @@ def _filled_template(sections: Mapping[str, str]) -> str:
     _, _, rest = rest.partition("\n\n")
     description = f"description: {sections['description']}"
     head = head.replace("description: One line that says what the task is.", description)
-    rest = rest.replace('"{{ question }}"', sections["user"]).replace("accuracy: {weight: 1.0}", sections["verifiers"])
+    rest = rest.replace('user: "{{ question }}"', sections["prompt"])
+    rest = rest.replace("accuracy: {weight: 1.0}", sections["verifiers"])
     rest = rest.replace("give the result", f"give {sections['asked']}")
     rest = rest.replace("metric: accuracy    ", f"metric: {sections['metric']:<12}")
     before, _, after = rest.partition("cases:\n")

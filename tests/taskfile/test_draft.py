@@ -67,6 +67,16 @@ def test_the_task_passes_check_and_has_all_rows(tmp_path, name, rows, answers, i
     assert "0 without full credit" in str(result)
 
 
+def test_a_column_of_chats_is_the_prompt(tmp_path):
+    """As in trl-lib/DeepMath-103K."""
+    rows = [{"prompt": [{"role": "user", "content": f"{n} + 1?"}], "solution": str(n + 1)} for n in range(20)]
+    file = tmp_path / "own.yaml"
+    file.write_text(draft_task(file, write(tmp_path / "data.jsonl", rows)).text)
+    task = load_task(file)
+    assert {example.prompt[-1].content for example in task.examples("all")} == {f"{n} + 1?" for n in range(20)}
+    assert check(task).findings == []
+
+
 def test_a_majority_of_numbers_does_not_discard_the_other_answers(tmp_path):
     draft = draft_task(tmp_path / "own.yaml", write(tmp_path / "data.jsonl", MIXED))
     assert "skip" not in draft.text.partition("format:")[0]
