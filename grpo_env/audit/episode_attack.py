@@ -21,7 +21,6 @@ from grpo_env.environments.replay import Agent, from_list, load_gold, play
 from grpo_env.errors import UsageError, nearest
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
-from grpo_env.workers.killable_worker import LateError
 
 from .agents import Script, Surroundings, scripts
 from .exploits import LARGE, SLOW, HackReward, beats, gain
@@ -227,7 +226,7 @@ class _Stage:
         )
 
     def _opened(self) -> list[str]:
-        with suppress(EnvironmentFailedError, LateError):
+        with suppress(EnvironmentFailedError):
             return self.process.opened()
         return []
 

@@ -12,11 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 from grpo_env.environments.children import adopt_orphans, descendants, end
-from grpo_env.environments.values import cut, result_text, state_of
+from grpo_env.environments.values import cut, raised_text, result_text, state_of
 from grpo_env.registry import load_function
 from grpo_env.workers.child_process import read_requests
-
-MAX_MESSAGE = 1_000  # characters of an exception
 
 
 class Host:
@@ -100,16 +98,8 @@ def _answer(method: Callable[..., Any], arguments: dict[str, Any]) -> dict[str, 
         reply: dict[str, Any] = {"value": method(**arguments)}
         json.dumps(reply)
     except BaseException as error:  # also SystemExit of a tool
-        message = f"{type(error).__name__}: {_message(error)}"[:MAX_MESSAGE].encode("utf-8", "replace").decode()
-        reply = {"raised": message, "mistake": isinstance(error, NotTextError)}
+        reply = {"raised": raised_text(error), "mistake": isinstance(error, NotTextError)}
     return reply
-
-
-def _message(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:
-        return "its message cannot be read"
 
 
 if __name__ == "__main__":

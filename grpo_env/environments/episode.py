@@ -93,11 +93,7 @@ class Episode:
     ended: bool = field(default=False, init=False)
     finish: Finish = field(default="unknown", init=False)
     turns: list[Turn] = field(default_factory=list, init=False)
-    _state: Any = field(default=None, init=False)
-    _reward: float | None = field(default=None, init=False)
-    _late: bool = field(default=False, init=False)
-    _failure: str = field(default="", init=False)
-    _told: str = field(default="", init=False)
+    _record: EnvironmentRecord = field(default=EnvironmentRecord(), init=False)
     _calls: int = field(default=0, init=False)
 
     def begin(self) -> list[ChatMessage]:
@@ -107,11 +103,11 @@ class Episode:
         """
         prompt = self.example.prompt if isinstance(self.example.prompt, tuple) else ()
         try:
-            self._told = self.plain(self.process.reset(self.example.info) or "")
-            self._state = self._read_state()
+            self._note(told=self.plain(self.process.reset(self.example.info) or ""))
+            self._note(state=self.process.state())
         except EnvironmentFailedError as error:
             self.fail(str(error))
-        return [message._asdict() for message in self._record().add_to(prompt)]
+        return [message._asdict() for message in self._record.add_to(prompt)]
 
     def advance(self, text: str, finish: Finish = "stop", raw: str | None = None) -> list[ChatMessage]:
         """Take a turn: run its calls or ask the partner. Returns the messages that follow it, if it is not the last.
@@ -142,7 +138,8 @@ class Episode:
 
     def fail(self, reason: str) -> None:
         """End it for a reason that is not the model's, so that it is unscored."""
-        self.ended, self._failure = True, reason[:1000]
+        self.ended = True
+        self._note(failure=reason[:1000])
 
     def stop(self) -> None:
         """End the episode as it is, because whoever samples grants it no other turn."""
@@ -157,11 +154,11 @@ class Episode:
             prefill=self.prefill,
             token_ids=token_ids,
             turns=tuple(self.turns),
-            environment=self._record(),
+            environment=self._record,
         )
 
-    def _record(self) -> EnvironmentRecord:
-        return EnvironmentRecord(self._state, self._reward, self._late, self._failure, self._told)
+    def _note(self, **fields: Any) -> None:
+        self._record = self._record._replace(**fields)
 
     def _run_calls(self, turn: Turn, written: Sequence[WrittenCall]) -> list[ChatMessage]:
         calls, results = [], []
@@ -217,21 +214,16 @@ class Episode:
     def _take(self, turn: Turn, late: bool = False) -> None:
         """Add a turn with the state after it. A late call leaves no environment to ask for its state or reward."""
         if late:
-            self.ended, self.finish, self._late = True, "stop", True
-            state = self.turns[-1].state if self.turns else self._state
+            self.ended, self.finish = True, "stop"
+            self._note(late=True)
+            state = self.turns[-1].state if self.turns else self._record.state
         else:
             try:
-                state = self._read_state()
+                state = self.process.state()
             except EnvironmentFailedError as error:
                 self.fail(str(error))
                 state = None
         self.turns.append(replace(turn, state=state))
-
-    def _read_state(self) -> Any:
-        try:
-            return self.process.state()
-        except LateError as error:
-            raise EnvironmentFailedError("its attributes could not be read in time") from error
 
     def _is_over(self) -> bool:
         if len(self.turns) >= self.environment.max_turns:
@@ -243,7 +235,7 @@ class Episode:
             return
         self.ended, self.finish = True, finish
         try:
-            self._reward = self.process.get_reward() if self.environment.rewards else None
+            self._note(reward=self.process.get_reward() if self.environment.rewards else None)
         except EnvironmentFailedError as error:
             self.fail(str(error))
 

@@ -8,7 +8,6 @@ import signal
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from grpo_env.registry import locate
@@ -41,17 +40,12 @@ class EnvironmentProcess:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def reset(self, row: Mapping[str, Any]) -> str | None:
         """Make a fresh object and reset it to a row. Returns what it adds to the question."""
-        try:
-            return self._ask_own("reset", START_ALLOWANCE, row=dict(row))  # type: ignore[no-any-return]
-        except LateError as error:
-            raise EnvironmentFailedError(f"reset did not end within {self._timeout:g} s") from error
+        return self._ask_own("reset", START_ALLOWANCE, row=dict(row))  # type: ignore[no-any-return]
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> str:
         """The result of a tool, as text. Raises ``ToolRaisedError``, and ``LateError`` when the process was ended."""
@@ -63,38 +57,32 @@ class EnvironmentProcess:
 
     def get_reward(self) -> float:
         """The environment's own reward."""
-        try:
-            value = self._ask_own("get_reward", 0.0)
-        except LateError as error:
-            raise EnvironmentFailedError(f"get_reward did not end within {self._timeout:g} s") from error
+        value = self._ask_own("get_reward")
         if not math.isfinite(value):
             raise EnvironmentFailedError(f"get_reward returned {value}, which is not a finite number")
         return float(value)
 
     def state(self) -> Any:
-        """The object's public attributes that JSON can represent; ``None`` if they are too large together.
-
-        Raises ``LateError`` when the process was ended.
-        """
-        return self._ask_own("state", 0.0)
+        """The object's public attributes that JSON can represent; ``None`` if they are too large together."""
+        return self._ask_own("state")
 
     def opened(self) -> list[str]:
         """The files, besides modules, that the environment has opened since the first call of this."""
-        return list(self._ask_own("opened", 0.0))
+        return list(self._ask_own("opened"))
 
     def close(self) -> None:
         """End the process and all that it started."""
-        pid = self._worker.pid
-        if pid is not None:
-            self._end_all(pid)
+        self._end_all(self._worker.pid)
         self._worker.close()
 
-    def _ask_own(self, do: str, allowance: float, **arguments: Any) -> Any:
-        """What a method says that no text of the model's calls, so that an exception is the environment's failure."""
+    def _ask_own(self, do: str, allowance: float = 0.0, **arguments: Any) -> Any:
+        """What a method says that no text of the model's calls: if it raises or is late, the environment has failed."""
         try:
             return self._ask(do, allowance, **arguments)
         except ToolRaisedError as error:
             raise EnvironmentFailedError(f"{do} raised {error}") from error
+        except LateError as error:
+            raise EnvironmentFailedError(f"{do} did not end within {self._timeout:g} s") from error
 
     def _ask(self, do: str, allowance: float, **arguments: Any) -> Any:
         pid = self._worker.pid or self._start()

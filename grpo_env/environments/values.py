@@ -1,4 +1,4 @@
-"""What an environment's object gives away: its state, and results of its tools as text. Standard library only."""
+"""What an environment's object gives away: its state, results of tools, exceptions as text. Standard library only."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 MAX_STATE = 100_000  # characters of JSON
+MAX_MESSAGE = 1_000  # characters of an exception
 
 
 def state_of(thing: Any) -> Any:
@@ -28,6 +29,15 @@ def state_of(thing: Any) -> Any:
 def result_text(value: Any, max_chars: int) -> str:
     """A tool's result as text: JSON, unless it is text already, and cut after ``max_chars`` characters."""
     return cut(value if isinstance(value, str) else _json(value), max_chars)
+
+
+def raised_text(error: BaseException) -> str:
+    """An exception as text, also one whose own message raises."""
+    try:
+        message = str(error)
+    except Exception:
+        message = "its message cannot be read"
+    return f"{type(error).__name__}: {message}"[:MAX_MESSAGE].encode("utf-8", "replace").decode()
 
 
 def cut(text: str, max_chars: int) -> str:

@@ -16,14 +16,12 @@ from grpo_env.core import CallProblem, Completion, EnvironmentRecord, Result, Tu
 from grpo_env.environments.episode import EnvironmentClass
 from grpo_env.environments.load import load_environment, tools_of
 from grpo_env.environments.tools import wrong_arguments
-from grpo_env.environments.values import cut, result_text, state_of
+from grpo_env.environments.values import cut, raised_text, result_text, state_of
 from grpo_env.errors import UsageError
 from grpo_env.rows.formats.packed_example import COLUMN, unpack
 from grpo_env.taskfile.task import Task
 
 from .scoring import make_completion
-
-MAX_MESSAGE = 1_000  # characters of an exception
 
 
 class _Logged(NamedTuple):
@@ -70,7 +68,7 @@ class RecordedEnvironment:
             told = "" if added is None else cut(str(added), self._environment.max_result_chars)
             self._record = EnvironmentRecord(state_of(self._object), told=told)
         except Exception as error:  # of the user's class: the episode goes on, and is unscored
-            self._record = EnvironmentRecord(failure=f"reset raised {_message(error)}")
+            self._record = EnvironmentRecord(failure=f"reset raised {raised_text(error)}")
             return None
         return None if added is None else told
 
@@ -100,7 +98,7 @@ class RecordedEnvironment:
         try:
             self._record = self._record._replace(reward=float(self._object.get_reward()))
         except Exception as error:  # of the user's class
-            self._record = self._record._replace(failure=f"get_reward raised {_message(error)}")
+            self._record = self._record._replace(failure=f"get_reward raised {raised_text(error)}")
 
     def _with_log(self, turns: Sequence[Turn], passed_on: Iterator[bool]) -> list[Turn]:
         """TRL runs the calls of known tools in order, so that the n-th that it passed on is the n-th of the log."""
@@ -147,7 +145,3 @@ def _tool(cls: type[Any], name: str) -> Callable[..., str]:
         own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
         tool.__signature__ = inspect.Signature([own, *inspect.signature(method).parameters.values()])  # type: ignore[attr-defined]
     return tool
-
-
-def _message(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"[:MAX_MESSAGE]
