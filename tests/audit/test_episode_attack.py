@@ -15,6 +15,12 @@ HERE = Path(__file__).parent
 ROWS = [{"prices": {"tea": n, "rice": 3 * n}, "total": 4 * n} for n in (2, 5)]
 
 
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path, monkeypatch):
+    """Agents write files of the current folder, where two audits at once would keep each other's."""
+    monkeypatch.chdir(tmp_path)
+
+
 def a_task(folder, cls="Sound", verifiers=None, **environment):
     (folder / "orders.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     data = {
@@ -102,9 +108,8 @@ def test_the_command_prints_both_audits_and_fails_on_exploits(tmp_path):
         audit_episodes(task, AuditRequest(families=["lazzy"]))
 
 
-def test_files_that_agents_write_are_as_before(tmp_path, monkeypatch):
+def test_files_that_agents_write_are_as_before(tmp_path):
     """A tool that runs code writes to the current folder too, where a file of the same name may be the user's."""
-    monkeypatch.chdir(tmp_path)
     (tmp_path / "notes.json").write_text("mine")
     audit = audit_episodes(a_task(tmp_path, "CodeInFolder"), AuditRequest(families=["tampering"]))
     assert "EXPLOIT calculate: runs code: 1.0" in str(audit)

@@ -486,7 +486,7 @@ def test_the_example_reports_where_judge_and_accuracy_differ(peer, tmp_path, mon
         for answer in ANSWERS
     ]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    options = ["--base-url", peer(judge_by_equality).url, "--model", "judge-1"]
+    options = ["--base-url", peer(judge_by_equality).url, "--model", "judge-1", "--cache", str(tmp_path / "judge.db")]
     monkeypatch.setattr(sys, "argv", [str(example), "gsm8k", str(tmp_path / "rows.jsonl"), *options])
     runpy.run_path(str(example), run_name="__main__")
     assert capsys.readouterr().out.splitlines() == [
