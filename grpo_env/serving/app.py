@@ -6,7 +6,6 @@ import asyncio
 import hmac
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated
 
@@ -31,24 +30,6 @@ MAX_REWARD_FUNCS = 16  # kept with the examples that they unpacked from labels
 _BEARER = HTTPBearer(auto_error=False)
 
 
-@dataclass(frozen=True)
-class Service:
-    """What the routes use: the served tasks by name, and the processes that score."""
-
-    tasks: Mapping[str, Task]
-    pool: WorkerPool
-
-    def task(self, name: str | None) -> Task:
-        """The task of a request, which need not name it if only one is served. Raises ``UsageError``."""
-        if name is None and len(self.tasks) == 1:
-            return next(iter(self.tasks.values()))
-        if name is None:
-            raise UsageError(f"task: several tasks are served, name one of {', '.join(sorted(self.tasks))}")
-        if name not in self.tasks:
-            raise UsageError(f"task: {name[:100]!r} is not served; {nearest(name[:100], self.tasks)}")
-        return self.tasks[name]
-
-
 def make_app(tasks: Mapping[str, Task], pool: WorkerPool, token: str | None = None) -> FastAPI:
     """The application that scores completions by ``tasks`` in the processes of ``pool``, for those with the token."""
     app = FastAPI(
@@ -60,10 +41,9 @@ def make_app(tasks: Mapping[str, Task], pool: WorkerPool, token: str | None = No
     )
     if token is None:  # on a loopback address: a name that a web page made point here is not the machine's
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=["localhost", "127.0.0.1", "::1", "[::1]"])
-    service = Service(tasks, pool)
     add_error_handlers(app, pool.deadline)
     checked = [] if token is None else [Depends(_token_check(token))]
-    app.include_router(_routes(service), dependencies=checked)
+    app.include_router(_routes(tasks, pool), dependencies=checked)
 
     @app.get("/healthz")
     async def health() -> Health:
@@ -82,19 +62,19 @@ def _token_check(token: str) -> Callable[..., None]:
     return check_token
 
 
-def _routes(service: Service) -> APIRouter:
+def _routes(tasks: Mapping[str, Task], pool: WorkerPool) -> APIRouter:
     router = APIRouter()
 
     @router.post("/score", response_model=ScoreResponse, responses=ERRORS)
     async def score(request: ScoreRequest) -> Response:
         """Score completions. The response has a score for each, in order."""
-        task = service.task(request.task)
-        scores = await service.pool.score(task.name, read_items(task, request.items))
+        task = _task(tasks, request.task)
+        scores = await pool.score(task.name, read_items(task, request.items))
         return Response(response_body(task.name, scores), media_type="application/json")
 
     @lru_cache(MAX_REWARD_FUNCS)
     def reward_func(task: str | None, unscored: float | None) -> RewardFunc:
-        return RewardFunc(service.task(task), unscored)
+        return RewardFunc(_task(tasks, task), unscored)
 
     @router.post("/get_reward", response_model=RewardResponse, responses=ERRORS)
     async def rewards(
@@ -109,12 +89,23 @@ def _routes(service: Service) -> APIRouter:
         # In a thread: the task's templates are rendered for each example.
         pairs = await asyncio.to_thread(func.read, request.query, request.prompts, request.labels)
         rows = [InputRow(place, str(place), None, example, (text,)) for place, (example, text) in enumerate(pairs)]
-        scores = await service.pool.score(func.task.name, rows)
+        scores = await pool.score(func.task.name, rows)
         # NaN in the logs stays NaN, which is not JSON; but OpenRLHF's reader accepts it, and does not accept null.
         body = json.dumps(func.reply([_decoded(score, func.task) for score in scores]))
         return Response(body, media_type="application/json")
 
     return router
+
+
+def _task(tasks: Mapping[str, Task], name: str | None) -> Task:
+    """The task of a request, which need not name it if only one is served. Raises ``UsageError``."""
+    if name is None and len(tasks) == 1:
+        return next(iter(tasks.values()))
+    if name is None:
+        raise UsageError(f"task: several tasks are served, name one of {', '.join(sorted(tasks))}")
+    if name not in tasks:
+        raise UsageError(f"task: {name[:100]!r} is not served; {nearest(name[:100], tasks)}")
+    return tasks[name]
 
 
 def _decoded(score: str, task: Task) -> Score:
