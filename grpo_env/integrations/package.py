@@ -12,8 +12,6 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -26,6 +24,8 @@ from grpo_env.taskfile.dataset import is_local
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 from grpo_env.taskfile.yaml_file import read_yaml
+
+TEMPLATES = Path(__file__).parent / "packages"
 
 MAX_MB = 100.0
 """Of a package; larger data are not copied."""
@@ -85,24 +85,16 @@ def export_package(task: Task, peer: str, out: Path, results: Callable[[], Mappi
 
 
 def _write_texts(folder: Path, peer: str, values: Mapping[str, str]) -> None:
-    root = files("grpo_env.integrations").joinpath("packages")
-    texts = {name: text for part in ("common", peer) for name, text in _templates(root.joinpath(part))}
-    values = {**values, "use": _filled(texts.pop("use.md"), values)}
-    for name, text in texts.items():
-        path = folder / name.replace("module/", f"{values['module']}/")
-        path.write_text(_filled(text, values), encoding="utf-8")
+    values = {**values, "use": _filled(TEMPLATES / peer / "use.md.txt", values)}
+    for part in (TEMPLATES / "common", TEMPLATES / peer):
+        for template in part.rglob("*.txt"):
+            name = str(template.relative_to(part)).removesuffix(".txt").replace("module/", f"{values['module']}/")
+            if name != "use.md":
+                (folder / name).write_text(_filled(template, values), encoding="utf-8")
 
 
-def _templates(folder: Traversable, at: str = "") -> Iterator[tuple[str, str]]:
-    for entry in folder.iterdir():
-        if entry.is_dir():
-            yield from _templates(entry, f"{at}{entry.name}/")
-        else:
-            yield at + entry.name.removesuffix(".txt"), entry.read_text(encoding="utf-8")
-
-
-def _filled(template: str, values: Mapping[str, str]) -> str:
-    return re.sub(r"@([a-z_]+)@", lambda match: values[match[1]], template)
+def _filled(template: Path, values: Mapping[str, str]) -> str:
+    return re.sub(r"@([a-z_]+)@", lambda match: values[match[1]], template.read_text(encoding="utf-8"))
 
 
 def _values(task: Task, peer: str, module: str) -> dict[str, str]:
