@@ -60,39 +60,8 @@ TrainedModel = Annotated[
     str | None,
     typer.Option("--model", "-m", help="Hub id or folder of a model. Default: the task's, else the bundled one."),
 ]
-BaseUrl = Annotated[
-    str | None,
-    typer.Option(
-        "--base-url",
-        metavar="URL",
-        help="OpenAI-compatible endpoint that has the model, such as http://localhost:8000/v1; --model is its name "
-        "there. The key is read from OPENAI_API_KEY.",
-    ),
-]
-Concurrency = Annotated[int, typer.Option(min=1, help="Requests at once to --base-url.")]
-Timeout = Annotated[float, typer.Option(min=1.0, help="Seconds that a request to --base-url may take.")]
-Segments = Annotated[str, typer.Option(help="Where a step ends: line, paragraph, sentence, marker or a tag.")]
 Split = Annotated[Literal["train", "eval"], typer.Option(help="Split of the task's data.")]
 AnySplit = Annotated[Literal["train", "eval", "all"], typer.Option(help="Split of the task's data.")]
-Completion = Annotated[
-    list[str] | None,
-    typer.Option(help="Column, dotted path or template of the completion; repeat it for a group."),
-]
-Answer = Annotated[str | None, typer.Option(help="Column, path or template of the gold answer.")]
-Prompt = Annotated[str | None, typer.Option(help="Column, path or template of the prompt.")]
-RowId = Annotated[
-    str | None, typer.Option("--id", help="Column, path or template of the row's id, which names it in the output.")
-]
-Group = Annotated[
-    str | None, typer.Option(help="Column, path or template; adjacent rows with equal values are one group.")
-]
-Join = Annotated[
-    Literal["id", "prompt", "order"] | None,
-    typer.Option(
-        help="Take question and gold answer of a row from the task's data: by id (the column id, or --id), by "
-        "prompt (whole or the bare question; the column prompt, or --prompt), or by order. Default: by the format.",
-    ),
-]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output file if it exists.")]
 VerifierFiles = Annotated[
     list[Path] | None,

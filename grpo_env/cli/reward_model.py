@@ -11,7 +11,6 @@ from .options import (
     Model,
     Overrides,
     Overwrite,
-    Segments,
     TaskKeys,
     TaskName,
     TrainedModel,
@@ -47,7 +46,9 @@ def train(
         typer.Option(help="The part with the labels. Default: the metric; with --process, that of label-steps."),
     ] = None,
     hard: Annotated[bool, typer.Option("--hard", help="Labels are 1 if above 0, else 0.")] = False,
-    segments: Segments = "line",
+    segments: Annotated[
+        str, typer.Option(help="Where a step ends: line, paragraph, sentence, marker or a tag.")
+    ] = "line",
     held_out: Annotated[float, typer.Option(min=0.01, max=0.99, help="Fraction of the prompts for the figures.")] = 0.2,
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the data.")] = 4,
     learning_rate: Annotated[

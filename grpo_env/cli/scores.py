@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -13,14 +13,8 @@ from grpo_env.plural import counted
 from grpo_env.rows.writer import check_new
 
 from .options import (
-    Answer,
     AnySplit,
-    Completion,
-    Group,
-    Join,
     Overwrite,
-    Prompt,
-    RowId,
     TaskName,
     VerifierFiles,
     console,
@@ -48,16 +42,29 @@ def score(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Output file, .jsonl or .parquet. Default: standard output.")
     ] = None,
-    completion: Completion = None,
-    answer: Answer = None,
-    prompt: Prompt = None,
-    id: RowId = None,
+    completion: Annotated[
+        list[str] | None,
+        typer.Option(help="Column, dotted path or template of the completion; repeat it for a group."),
+    ] = None,
+    answer: Annotated[str | None, typer.Option(help="Column, path or template of the gold answer.")] = None,
+    prompt: Annotated[str | None, typer.Option(help="Column, path or template of the prompt.")] = None,
+    id: Annotated[
+        str | None, typer.Option(help="Column, path or template of the row's id, which names it in the output.")
+    ] = None,
     label: Annotated[
         list[str] | None,
         typer.Option(help="Column or path of a known verdict (true or false) to compare the metric with."),
     ] = None,
-    group: Group = None,
-    join: Join = None,
+    group: Annotated[
+        str | None, typer.Option(help="Column, path or template; adjacent rows with equal values are one group.")
+    ] = None,
+    join: Annotated[
+        Literal["id", "prompt", "order"] | None,
+        typer.Option(
+            help="Take question and gold answer of a row from the task's data: by id (the column id, or --id), by "
+            "prompt (whole or the bare question; the column prompt, or --prompt), or by order. Default: by the format.",
+        ),
+    ] = None,
     split: AnySplit = "eval",
     advantages: Annotated[bool, typer.Option("--advantages", help="Add the advantages that GRPO would use.")] = False,
     no_text: Annotated[bool, typer.Option("--no-text", help="Omit prompts and completions.")] = False,

@@ -13,13 +13,10 @@ from grpo_env.errors import UsageError
 from .hub_offline import set_if_unreachable
 from .options import (
     AnySplit,
-    BaseUrl,
-    Concurrency,
     Model,
     Overrides,
     Overwrite,
     TaskName,
-    Timeout,
     TrainedModel,
     VerifierFiles,
     console,
@@ -30,6 +27,18 @@ from .options import (
 )
 
 DEFAULT_TASK = "arithmetic"
+
+BaseUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--base-url",
+        metavar="URL",
+        help="OpenAI-compatible endpoint that has the model, such as http://localhost:8000/v1; --model is its name "
+        "there. The key is read from OPENAI_API_KEY.",
+    ),
+]
+Concurrency = Annotated[int, typer.Option(min=1, help="Requests at once to --base-url.")]
+Timeout = Annotated[float, typer.Option(min=1.0, help="Seconds that a request to --base-url may take.")]
 
 
 def _list_settings(show: bool) -> None:
