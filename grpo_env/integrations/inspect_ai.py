@@ -7,8 +7,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from inspect_ai import Task as InspectTask
@@ -19,7 +17,7 @@ from inspect_ai.scorer import Score as InspectScore
 from inspect_ai.scorer import Scorer, Target, accuracy, scorer, stderr
 from inspect_ai.solver import TaskState, generate
 
-from grpo_env.core import Completion, Example, Message, Score
+from grpo_env.core import Completion, Example, Score
 from grpo_env.errors import UsageError, nearest
 from grpo_env.integrations.examples import Unpacker
 from grpo_env.rows.formats.inspect_log import openai_message
@@ -55,13 +53,12 @@ def samples(task: Task, split: Split = "eval", limit: int | None = None) -> Memo
 
 
 def _sample(example: Example) -> Sample:
-    prompt = example.prompt
-    input: str | list[ChatMessage] = prompt if isinstance(prompt, str) else _chat(prompt)
+    input: str | list[ChatMessage] = (
+        example.prompt
+        if isinstance(example.prompt, str)
+        else [_MESSAGES[role](content=content) for role, content in example.prompt]
+    )
     return Sample(input, target=example.answer or "", id=example.id, metadata={COLUMN: pack(example)})
-
-
-def _chat(prompt: Sequence[Message]) -> list[ChatMessage]:
-    return [_MESSAGES[role](content=content) for role, content in prompt]
 
 
 @scorer(metrics=[accuracy(), stderr()])
@@ -97,11 +94,9 @@ def _completion(task: Task, state: TaskState) -> Completion:
     choice = state.output.choices[0] if state.output.choices else None
     if choice is None:
         return make_completion(task, "")
-    message = openai_message(choice.message.model_dump())
+    message, usage = openai_message(choice.message.model_dump()), state.output.usage
     finish = {"stop": "stop", "max_tokens": "length"}.get(choice.stop_reason)
-    completion = make_completion(task, [message], finish=finish)
-    usage = state.output.usage
-    return completion if usage is None else replace(completion, num_tokens=usage.output_tokens)
+    return make_completion(task, [message], finish=finish, num_tokens=usage.output_tokens if usage else None)
 
 
 def _score(total: Score, part: str) -> InspectScore:

@@ -22,11 +22,10 @@ from grpo_env.integrations.examples import Unpacker, chats
 from grpo_env.rows.formats.nemo_gym import messages_of_items
 from grpo_env.rows.formats.packed_example import COLUMN, pack
 from grpo_env.rows.jsonl import dump_record
-from grpo_env.scoring.completion import Recorded, read_completion
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 
-from .scoring import refuse_context, score_pairs, value_or
+from .scoring import make_completion, refuse_context, score_pairs, value_or
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -122,5 +121,5 @@ def _completion(task: Task, response: _Response) -> Completion:
     except (KeyError, TypeError) as error:
         raise UsageError(f"response.output: no items of OpenAI's Responses API ({error!r})") from error
     cut = (response.incomplete_details or {}).get("reason") == "max_output_tokens"
-    finish, tokens = "length" if cut else "stop", (response.usage or {}).get("output_tokens")
-    return read_completion(task, chat, Recorded(None, finish, tokens))[0]
+    tokens = (response.usage or {}).get("output_tokens")
+    return make_completion(task, chat, finish="length" if cut else "stop", num_tokens=tokens)

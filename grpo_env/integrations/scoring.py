@@ -21,11 +21,12 @@ def make_completion(
     content: Any,
     token_ids: Sequence[int] | None = None,
     finish: str | None = None,
+    num_tokens: int | None = None,
     tools: Tools | None = None,
 ) -> Completion:
     """A model's text or chat messages as a completion. Raises ``UsageError`` for anything else."""
     ids = None if token_ids is None else tuple(token_ids)
-    return read_completion(task, content, Recorded(finish_reason=finish, token_ids=ids), tools)[0]
+    return read_completion(task, content, Recorded(None, finish, num_tokens, ids), tools)[0]
 
 
 def recorded_episode(completion: Completion) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import httpx
 import verifiers.v1 as vf
 from verifiers.v1.dialects.chat import message_to_wire
 
-from grpo_env.core import Completion, Example
+from grpo_env.core import Completion
 from grpo_env.environments.episode import EnvironmentClass, Episode
 from grpo_env.integrations.examples import Unpacker
 from grpo_env.rows.formats.packed_example import pack
@@ -98,7 +98,14 @@ class Tasks(vf.Taskset[Problem, TasksConfig]):
 
     def _problems(self, task: Task, file: str, unpack: Unpacker) -> Iterator[Problem]:
         for example in task.examples(self.config.split, self.config.limit):
-            row = _row(example, file if task.spec.environment else "")
+            prompt = example.prompt
+            row = Row(
+                id=example.id,
+                prompt=prompt if isinstance(prompt, str) else [message._asdict() for message in prompt],
+                answer=example.answer,
+                example=pack(example),
+                environment_of=file if task.spec.environment else "",
+            )
             yield Problem(row, self.config.task).with_task(task, unpack)
 
 
@@ -183,15 +190,6 @@ def _load(file: str) -> Task:
     return load_task(file)
 
 
-def _row(example: Example, environment_of: str) -> Row:
-    prompt: Any = example.prompt
-    if not isinstance(prompt, str):
-        prompt = [{"role": role, "content": content} for role, content in prompt]
-    return Row(
-        id=example.id, prompt=prompt, answer=example.answer, example=pack(example), environment_of=environment_of
-    )
-
-
 def _completion(task: Task, trace: vf.Trace) -> Completion:
     """The last reply as the model wrote it (``last_reply`` strips it), or the episode; with the tokens' count."""
     if recorded := trace.info.get(EPISODE):
@@ -205,5 +203,6 @@ def _completion(task: Task, trace: vf.Trace) -> Completion:
     if not messages:
         return make_completion(task, "")
     call = trace.calls[-1] if trace.calls else None
-    completion = make_completion(task, [messages[-1].model_dump()], finish=call.finish_reason if call else None)
-    return replace(completion, num_tokens=call.usage.completion_tokens) if call and call.usage else completion
+    tokens = call.usage.completion_tokens if call and call.usage else None
+    finish = call.finish_reason if call else None
+    return make_completion(task, [messages[-1].model_dump()], finish=finish, num_tokens=tokens)
