@@ -14,7 +14,7 @@ from grpo_env.scoring.columns import as_text
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 
-from .scoring import refuse_environments
+from .scoring import refuse
 
 
 def prompt_to_send(task: Task, example: Example) -> str | list[dict[str, str]]:
@@ -32,7 +32,7 @@ def chats(task: Task, split: Split, caller: str) -> Iterator[tuple[Example, list
 
     Raises ``UsageError`` for text prompts, and for a task with an environment.
     """
-    refuse_environments(task, caller)
+    refuse(task, caller, ("episodes",))
     for example in task.examples(split):
         prompt = prompt_to_send(task, example)
         if isinstance(prompt, str):

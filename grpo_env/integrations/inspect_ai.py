@@ -26,7 +26,7 @@ from grpo_env.rows.reader import replace_surrogates
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task, entries, load_task
 
-from .scoring import make_completion, refuse_context, refuse_environments, score_pairs
+from .scoring import make_completion, refuse, score_pairs
 
 _MESSAGES: dict[str, Any] = {
     "system": ChatMessageSystem,
@@ -48,7 +48,7 @@ def samples(task: Task, split: Split = "eval", limit: int | None = None) -> Memo
 
     Raises ``UsageError`` for a task with an environment.
     """
-    refuse_environments(task, "Inspect")
+    refuse(task, "Inspect", ("episodes",))
     return MemoryDataset([_sample(example) for example in task.examples(split, limit)], name=task.name)
 
 
@@ -71,7 +71,7 @@ def task_scorer(file: str, part: str | None = None) -> Scorer:
     of a group or whose weights follow a schedule, since a scorer sees one epoch at a time.
     """
     loaded = load_task(file)
-    refuse_context(loaded, "Inspect")
+    refuse(loaded, "Inspect")
     names = ["total", *(name for _, name, _ in entries(loaded.spec.verifiers))]
     if part is not None and part not in names:
         raise UsageError(f"part: no verifier is called {part!r}; {nearest(part, names)}")

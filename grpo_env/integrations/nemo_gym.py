@@ -25,7 +25,7 @@ from grpo_env.rows.jsonl import dump_record
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 
-from .scoring import make_completion, refuse_context, score_pairs, value_or
+from .scoring import make_completion, refuse, score_pairs, value_or
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -60,7 +60,7 @@ def make_app(task: Task, unscored: float | None = None) -> FastAPI:
     """
     from fastapi import FastAPI, HTTPException
 
-    refuse_context(task, "NeMo Gym")
+    refuse(task, "NeMo Gym")
     unpack = Unpacker(task)
     app = FastAPI(title=task.name)
 

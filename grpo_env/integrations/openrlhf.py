@@ -21,15 +21,7 @@ from grpo_env.rows.jsonl import dump_record
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 
-from .scoring import (
-    Pair,
-    make_completion,
-    part_values,
-    refuse_context,
-    refuse_environments,
-    score_pairs,
-    value_or,
-)
+from .scoring import Pair, make_completion, part_values, refuse, score_pairs, value_or
 
 # <|im_end|>, <|endoftext|>, <|eot_id|>; DeepSeek's, with fullwidth bars (U+FF5C); those of Llama 2, Mistral and Gemma.
 _END_TOKEN = re.compile(r"(?:<\|\w{1,40}\|>|<\uff5c[^<>\uff5c]{1,40}\uff5c>|</s>|<eos>|<end_of_turn>|<turn\|>)\Z")
@@ -46,7 +38,7 @@ class RewardFunc:
     """
 
     def __init__(self, task: Task, unscored: float | None = None) -> None:
-        refuse_context(task, "OpenRLHF")
+        refuse(task, "OpenRLHF")
         self.task, self.unscored, self._unpack = task, unscored, Unpacker(task)
 
     def __call__(
@@ -101,7 +93,7 @@ def rows(task: Task, split: Split) -> Iterator[dict[str, Any]]:
 
     Chat prompts need ``--data.apply_chat_template``. Raises ``UsageError`` for a task with an environment.
     """
-    refuse_environments(task, "OpenRLHF")
+    refuse(task, "OpenRLHF", ("episodes",))
     for example in task.examples(split):
         yield {"prompt": prompt_to_send(task, example), "label": pack(example)}
 

@@ -18,12 +18,14 @@ from typing import Any, NamedTuple
 
 from grpo_env import __version__
 from grpo_env.errors import UsageError, nearest
-from grpo_env.integrations import nemo_gym, openrlhf, scoring, verl
+from grpo_env.integrations import nemo_gym, openrlhf, verl
 from grpo_env.rows.writer import check_free
 from grpo_env.taskfile.dataset import is_local
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 from grpo_env.taskfile.yaml_file import read_yaml
+
+from .scoring import Need, refuse
 
 TEMPLATES = Path(__file__).parent / "packages"
 
@@ -41,7 +43,7 @@ class Peer(NamedTuple):
     dependencies: tuple[str, ...]
     suffix: str = ""
     write: Callable[[Task, Split, Path], None] | None = None
-    refused: tuple[Callable[[Task, str], None], ...] = (scoring.refuse_groups, scoring.refuse_schedules)
+    refused: tuple[Need, ...] = ("groups", "steps")
 
 
 PEERS = {
@@ -62,8 +64,7 @@ def export_package(task: Task, peer: str, out: Path, results: Callable[[], Mappi
     if peer not in PEERS:
         raise UsageError(f"--to {peer}: {nearest(peer, PEERS)}")
     check_free(out, overwrite=None)
-    for refuse in PEERS[peer].refused:
-        refuse(task, PEERS[peer].title)
+    refuse(task, PEERS[peer].title, PEERS[peer].refused)
     code, data = sorted(_code(task)), sorted(_data(task))
     too_large = sum((task.folder / name).stat().st_size for name in data) > MAX_MB * 1e6
     module = re.sub(r"\W", "_", task.name.lower(), flags=re.ASCII) + "_env"  # not the name of the task's own code

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import chain, groupby
-from typing import Any
+from typing import Any, Literal, get_args
 
 from grpo_env.core import Completion, Example, Group, Score, score_groups
 from grpo_env.errors import UsageError
@@ -14,6 +14,8 @@ from grpo_env.scoring.recorded_turns import Tools
 from grpo_env.taskfile.task import Task
 
 Pair = tuple[Example, Completion]
+Need = Literal["episodes", "groups", "steps"]
+"""What a task needs of a trainer beyond single texts: see ``refuse``."""
 
 
 def make_completion(
@@ -72,31 +74,17 @@ def value_or(unscored: float | None, score: Score, where: str, caller: str, opti
     return float(value)
 
 
-def refuse_groups(task: Task, caller: str) -> None:
-    """For a caller that passes one completion at a time. Raises ``UsageError`` if the task compares completions."""
-    if task.scores_groups:
-        raise UsageError(
-            f"task {task.name}: a verifier compares the completions of a group, but {caller} passes one at a time"
-        )
+def refuse(task: Task, caller: str, needs: Collection[Need] = get_args(Need)) -> None:
+    """For a caller that does not play episodes, passes one completion of a group at a time, or not the training step.
 
-
-def refuse_environments(task: Task, caller: str) -> None:
-    """For a caller that does not play episodes. Raises ``UsageError`` if the task has an environment."""
-    if task.spec.environment is not None:
-        raise UsageError(
-            f"task {task.name}: it has an environment, whose episodes are not played by {caller}; TRL and verifiers do"
-        )
-
-
-def refuse_schedules(task: Task, caller: str) -> None:
-    """For a caller that does not pass the training step. Raises ``UsageError`` if the task's weights depend on it."""
-    if task.verifier.at(0) != task.verifier.at(2**53):
-        raise UsageError(
-            f"task {task.name}: weights follow a schedule, but {caller} does not pass the step; use constant weights"
-        )
-
-
-def refuse_context(task: Task, caller: str) -> None:
-    """For a caller that passes one text at a time, and nothing else. Raises ``UsageError`` if the task needs more."""
-    for refuse in (refuse_environments, refuse_groups, refuse_schedules):
-        refuse(task, caller)
+    Raises ``UsageError`` if the task needs one of these.
+    """
+    if "episodes" in needs and task.spec.environment is not None:
+        why = f"it has an environment, whose episodes are not played by {caller}; TRL and verifiers do"
+    elif "groups" in needs and task.scores_groups:
+        why = f"a verifier compares the completions of a group, but {caller} passes one at a time"
+    elif "steps" in needs and task.verifier.at(0) != task.verifier.at(2**53):
+        why = f"weights follow a schedule, but {caller} does not pass the step; use constant weights"
+    else:
+        return
+    raise UsageError(f"task {task.name}: {why}")

@@ -25,7 +25,7 @@ from grpo_env.scoring.columns import episode_of
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task, load_task
 
-from .scoring import make_completion, recorded_episode, refuse_groups, refuse_schedules, score_pairs, value_or
+from .scoring import make_completion, recorded_episode, refuse, score_pairs, value_or
 
 __all__ = ["Chat", "Tasks"]
 
@@ -92,8 +92,7 @@ class Tasks(vf.Taskset[Problem, TasksConfig]):
         """The examples of the split."""
         file = self.config.file or self.default
         task = load_task(file)
-        refuse_groups(task, "verifiers")
-        refuse_schedules(task, "verifiers")
+        refuse(task, "verifiers", ("groups", "steps"))
         return self._problems(task, file, Unpacker(task))
 
     def _problems(self, task: Task, file: str, unpack: Unpacker) -> Iterator[Problem]:

@@ -18,23 +18,14 @@ from grpo_env.rows.formats.packed_example import pack
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
 
-from .scoring import (
-    make_completion,
-    part_values,
-    refuse_environments,
-    refuse_groups,
-    refuse_schedules,
-    score_pairs,
-    value_or,
-)
+from .scoring import make_completion, part_values, refuse, score_pairs, value_or
 
 
 class RewardFunc:
     """A task's reward. Raises ``UsageError`` for a task with an environment, or a schedule of weights."""
 
     def __init__(self, task: Task) -> None:
-        refuse_environments(task, "verl")
-        refuse_schedules(task, "verl")
+        refuse(task, "verl", ("episodes", "steps"))
         self.task, self._unpack = task, Unpacker(task)
 
     def compute_score(
@@ -53,7 +44,7 @@ class RewardFunc:
         give instead. Also raises ``UsageError`` for a task that compares the completions of a group, since verl passes
         one at a time.
         """
-        refuse_groups(self.task, "verl's compute_score")
+        refuse(self.task, "verl's compute_score", ("groups",))
         return self.compute_scores([data_source], [solution_str], [ground_truth], [extra_info], unscored)[0]
 
     def compute_scores(

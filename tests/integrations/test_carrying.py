@@ -11,7 +11,7 @@ from grpo_env import Completion, Example, GroupVerifier, Score, Verifier, load_t
 from grpo_env.errors import UsageError
 from grpo_env.integrations import openrlhf, verl
 from grpo_env.integrations.examples import Unpacker
-from grpo_env.integrations.scoring import make_completion, refuse_groups, score_pairs
+from grpo_env.integrations.scoring import make_completion, refuse, score_pairs
 from grpo_env.rows.formats.packed_example import is_packed, pack
 from grpo_env.taskfile.task import Task, make_task
 
@@ -84,7 +84,7 @@ def test_adjacent_pairs_of_one_example_are_a_group(plain):
     assert task.scores_groups
     assert not plain.scores_groups
     with pytest.raises(UsageError, match="compares the completions of a group, but verl"):
-        refuse_groups(task, "verl")
+        refuse(task, "verl")
 
 
 def test_trainers_that_play_no_episodes_refuse_tasks_with_an_environment():
