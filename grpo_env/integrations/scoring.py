@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain, groupby
 from typing import Any, Literal, get_args
 
@@ -74,7 +74,7 @@ def value_or(unscored: float | None, score: Score, where: str, caller: str, opti
     return float(value)
 
 
-def refuse(task: Task, caller: str, needs: Collection[Need] = get_args(Need)) -> None:
+def refuse(task: Task, caller: str, needs: tuple[Need, ...] = get_args(Need)) -> None:
     """For a caller that does not play episodes, passes one completion of a group at a time, or not the training step.
 
     Raises ``UsageError`` if the task needs one of these.
