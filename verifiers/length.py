@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
+from grpo_env.equality import is_correct
 from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 
@@ -225,11 +226,7 @@ def _outcome(scores: tuple[Score, ...], completion: Completion) -> tuple[bool, i
         return unscored_composite(missing, scores)
     if completion.num_tokens is None:
         return Score(None, "not_applicable", explanation=UNKNOWN, parts=scores)
-    return _is_correct(scores), completion.num_tokens
-
-
-def _is_correct(scores: tuple[Score, ...]) -> bool:
-    return all(score.value is not None and score.value >= 1 for score in scores)
+    return all(is_correct(score.value) for score in scores), completion.num_tokens
 
 
 def _check_max_tokens(name: str, max_tokens: int) -> None:
