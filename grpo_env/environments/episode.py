@@ -240,18 +240,6 @@ class Episode:
             self.fail(str(error))
 
 
-def assistant_message(turn: Turn) -> ChatMessage:
-    """A turn as a message of the assistant with its calls, as OpenAI and chat templates have it.
-
-    For a viewer, a file, or a history that is rendered again; the tokens of a turn are never made from it.
-    """
-    calls = [
-        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": dict(call.arguments)}}
-        for call in turn.calls
-    ]
-    return {"role": "assistant", "content": turn.text, **({"tool_calls": calls} if calls else {})}
-
-
 def check_template(template: str | None, environment: EnvironmentClass, model: str) -> None:
     """Raise ``UsageError`` if a chat template cannot tell a model of the environment's tools, or their results."""
     if template is None:
@@ -263,10 +251,17 @@ def check_template(template: str | None, environment: EnvironmentClass, model: s
 
 
 def messages_of(turns: Sequence[Turn]) -> list[ChatMessage]:
-    """The conversation that turns make: each with its results or reply after it."""
+    """The conversation that turns make, as OpenAI and chat templates have it: each with its results or reply after it.
+
+    For a viewer, a file, or a history that is rendered again; the tokens of a turn are never made from it.
+    """
     messages: list[ChatMessage] = []
     for turn in turns:
-        messages.append(assistant_message(turn))
+        calls = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": dict(call.arguments)}}
+            for call in turn.calls
+        ]
+        messages.append({"role": "assistant", "content": turn.text, **({"tool_calls": calls} if calls else {})})
         names: Mapping[str, str] = {call.id: call.name for call in turn.calls}
         messages += [
             {"role": "tool", "name": names.get(result.id, ""), "tool_call_id": result.id, "content": result.text}

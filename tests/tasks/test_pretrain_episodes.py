@@ -88,7 +88,7 @@ class TestTokenizer:
 
     def test_calls_that_are_given_apart_from_the_text_are_written(self, tokenizer):
         call = {"id": "1", "type": "function", "function": {"name": "price", "arguments": {"item": "tea"}}}
-        for content in ("", TEA):  # as OpenAI has them; and as ``assistant_message`` does, with the text as well
+        for content in ("", TEA):  # as OpenAI has them; and as ``messages_of`` does, with the text as well
             message = {"role": "assistant", "content": content, "tool_calls": [call]}
             assert tokenizer.apply_chat_template([message], tokenize=False) == f"<|assistant|>{TEA}<|end|>"
 
