@@ -8,7 +8,6 @@ from __future__ import annotations
 import atexit
 import hashlib
 import json
-import math
 import os
 import shutil
 import tempfile
@@ -100,19 +99,12 @@ class ReasoningGym(Verifier):
         try:
             reply = _worker(self.timeout, os.getpid()).ask(request, PATIENCE * self.timeout)
         except (LateError, WorkerDiedError):
-            reply = {"late": True}
-        excerpt = answer[:300]
-        if "late" in reply:
-            return Score(0.0, "timeout", answer=excerpt, gold=gold, explanation="not scored in time")
-        if "over" in reply:
-            return Score(0.0, "over_limit", answer=excerpt, gold=gold, explanation=f"too large: {reply['over']}")
-        if "unread" in reply:
-            why = f"its scorer raised {reply['unread']}"
-            return Score(0.0, "no_answer", answer=excerpt, gold=gold, explanation=why)
-        if "error" in reply or not math.isfinite(reply["value"]):
-            return Score(None, "error", gold=gold, explanation=str(reply.get("error", "no finite value")))
+            reply = {"status": "timeout", "why": "not scored in time"}
+        if "status" in reply:
+            value = None if reply["status"] == "error" else 0.0
+            return Score(value, reply["status"], answer=answer[:300], gold=gold, explanation=reply["why"])
         name = entry["metadata"]["source_dataset"]
-        return Score(reply["value"], answer=excerpt, gold=gold, explanation=f"the scorer of {name}")
+        return Score(reply["value"], answer=answer[:300], gold=gold, explanation=f"the scorer of {name}")
 
     def problem(self, example: Example) -> str | None:
         for column in ("question", "answer", "metadata"):

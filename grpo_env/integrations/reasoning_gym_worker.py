@@ -20,6 +20,7 @@ from reasoning_gym.factory import create_dataset
 from grpo_env.workers.child_process import limit_processor_time, read_requests
 
 _REPLY = 4096  # bytes
+_TOO_LARGE = {"status": "over_limit", "why": "too large: memory"}
 _TUPLES = ("arc_agi", "rearc")  # their scorers compare boards as tuples of tuples, which JSON gives as lists
 
 
@@ -34,7 +35,7 @@ def _score(request: dict[str, Any], confine_child: Callable[[], None], seconds: 
     try:
         score = _scorer(entry["metadata"]["source_dataset"], json.dumps(request["arguments"]))
     except Exception as error:
-        return {"error": f"{type(error).__name__}: {error}"}
+        return {"status": "error", "why": f"{type(error).__name__}: {error}"}
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -45,12 +46,12 @@ def _score(request: dict[str, Any], confine_child: Callable[[], None], seconds: 
         data = replies.read(_REPLY)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if -status in (signal.SIGPROF, signal.SIGXCPU, signal.SIGKILL):
-        return {"late": True}
+        return {"status": "timeout", "why": "not scored in time"}
     try:
         reply = json.loads(data)
     except (ValueError, RecursionError):  # it died before it had written all, or the answer wrote something else
         reply = None
-    return reply if isinstance(reply, dict) else {"over": "memory"}
+    return reply if isinstance(reply, dict) else _TOO_LARGE
 
 
 def _score_in_child(
@@ -62,30 +63,30 @@ def _score_in_child(
             limit_processor_time(seconds)
             reply = _reply(score, entry, answer)
         except OSError as error:
-            reply = {"error": f"the child cannot be confined: {error}"}
+            reply = {"status": "error", "why": f"the child cannot be confined: {error}"}
         os.write(writer, json.dumps(reply).encode())
     finally:
         os._exit(0)
 
 
 def _reply(score: Any, entry: dict[str, Any], answer: str) -> dict[str, Any]:
-    """The ``value`` of an answer, or ``unread`` if the scorer fails on it but not on the gold answer."""
+    """The ``value`` of an answer, or the status ``no_answer`` if its scorer fails on it but not on the gold answer."""
     name = entry["metadata"]["source_dataset"]
     if name in _TUPLES:
         entry["metadata"] = {key: _as_tuples(value) for key, value in entry["metadata"].items()}
     try:
         return {"value": float(score(answer, entry))}
     except MemoryError:
-        return {"over": "memory"}
+        return _TOO_LARGE
     except RecursionError:
-        return {"over": "nesting"}
+        return {"status": "over_limit", "why": "too large: nesting"}
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"[:200]
     try:
         score(entry["answer"], entry)
     except Exception:
-        return {"error": f"{name} cannot score its own answer: {reason}"}
-    return {"unread": reason}
+        return {"status": "error", "why": f"{name} cannot score its own answer: {reason}"}
+    return {"status": "no_answer", "why": f"its scorer raised {reason}"}
 
 
 def _as_tuples(value: Any) -> Any:
