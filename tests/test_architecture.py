@@ -38,6 +38,7 @@ STDLIB_ONLY = [
     "control_tokens",
     "core",
     "endpoint",
+    "equality",
     "errors",
     "lazy_regex",
     "plural",
