@@ -64,7 +64,7 @@ class RunFiles:
 
         Raises ``UsageError`` if one trains it already. Where the file system has no locks, a line says so.
         """
-        if not self.writes or os.name != "posix":
+        if not self.writes:
             yield
             return
         with write_errors(self.path):
@@ -204,7 +204,7 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 def fsync(*paths: Path) -> None:
     """Flush files and folders to the disk."""
-    for path in paths if os.name == "posix" else ():  # other systems cannot open a folder
+    for path in paths:
         descriptor = os.open(path, os.O_RDONLY)
         try:
             os.fsync(descriptor)
