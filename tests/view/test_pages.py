@@ -20,8 +20,8 @@ from grpo_env.view.run_page import charts
 from grpo_env.view.source import find_source
 
 from ..html_page import Page
+from .conftest import TOKEN
 
-TOKEN = "open-sesame"
 HOSTILE = (
     '<script>alert(1)</script><img src="http://x/y" onerror=alert(1)>\x1b[31m\u202e\x00</pre></style>"\'{{ 7*7 }}'
     "javascript:alert(1)&quot; onfocus=alert(1) autofocus "
@@ -262,9 +262,6 @@ def few(monkeypatch):
 
 
 def test_compressed_parquet_and_plain_files_have_the_same_index(few, rows, write, index, tmp_path):
-    import pyarrow
-    import pyarrow.parquet
-
     plain = write(rows)
     packed = tmp_path / "scores.jsonl.gz"
     packed.write_bytes(gzip.compress(plain.read_bytes()))
