@@ -5,6 +5,7 @@ It knows nothing of the engine that samples, and nothing of tokens.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from grpo_env.taskfile.task import Task
 from grpo_env.workers.killable_worker import LateError
 
 from .calls import ResponseParser, WrittenCall, parse_calls, spoken
-from .load import check_columns, load_environment
+from .load import load_environment
 from .process import EnvironmentFailedError, EnvironmentProcess, ToolRaisedError
 from .tools import tool_schemas, wrong_arguments
 
@@ -66,8 +67,16 @@ class EnvironmentClass:
     def check_columns(self, examples: Sequence[Example]) -> None:
         """Raise ``UsageError`` if ``reset`` cannot take the columns of an example."""
         user_class = load_environment(self.use, self.folder, "environment.use")
+        reset = inspect.signature(user_class.reset)
         for columns in {tuple(example.info) for example in examples}:
-            check_columns(user_class, dict.fromkeys(columns), f"environment.use {self.use!r}")
+            try:
+                reset.bind(None, **dict.fromkeys(columns))
+            except TypeError as error:
+                raise UsageError(
+                    f"environment.use {self.use!r}: reset of {user_class.__name__} cannot take a row ({error}); its "
+                    f"columns are {', '.join(columns)}. End its arguments with **row, and name only columns that all "
+                    "rows have"
+                ) from error
 
     def process(self) -> EnvironmentProcess:
         """A process for one episode after another; it starts when it is first used. Close it."""
@@ -121,7 +130,7 @@ class Episode:
         turn = Turn(text, finish=finish, start=start, end=start + len(text))
         if finish == "length":
             self._take(turn)
-            self._end("length")
+            self.end("length")
             return []
         of, spelled = self.environment, text if raw is None else raw
         written = parse_calls(spelled, of.reasoning, self.parser, self.prefill, of.tools) if of.tools else []
@@ -132,18 +141,23 @@ class Episode:
             self.fail(str(error))
             return []
 
-    def cut_off(self) -> None:
-        """End it after a whole turn, because no token is left for another: ``finish`` is ``length``."""
-        self._end("length")
-
     def fail(self, reason: str) -> None:
         """End it for a reason that is not the model's, so that it is unscored."""
         self.ended = True
         self._note(failure=reason[:1000])
 
-    def stop(self) -> None:
-        """End the episode as it is, because whoever samples grants it no other turn."""
-        self._end("turns")
+    def end(self, finish: Finish) -> None:
+        """End it as it is: ``length`` if no token is left for another turn, ``turns`` if none is granted.
+
+        Nothing happens if it has ended.
+        """
+        if self.ended:
+            return
+        self.ended, self.finish = True, finish
+        try:
+            self._note(reward=self.process.get_reward() if self.environment.rewards else None)
+        except EnvironmentFailedError as error:
+            self.fail(str(error))
 
     def completion(self, *, num_tokens: int | None = None, token_ids: tuple[int, ...] | None = None) -> Completion:
         """What verifiers score. ``token_ids`` are the sampled tokens of all turns, in order."""
@@ -207,7 +221,7 @@ class Episode:
         reply = None if reply is None else self.plain(reply)
         self._take(replace(turn, reply=reply), late)
         if reply is None:
-            self._end("stop")
+            self.end("stop")
             return []
         return [] if self._is_over() else [Message("user", reply)._asdict()]
 
@@ -227,17 +241,8 @@ class Episode:
 
     def _is_over(self) -> bool:
         if len(self.turns) >= self.environment.max_turns:
-            self._end("turns")
+            self.end("turns")
         return self.ended
-
-    def _end(self, finish: Finish) -> None:
-        if self.ended:
-            return
-        self.ended, self.finish = True, finish
-        try:
-            self._note(reward=self.process.get_reward() if self.environment.rewards else None)
-        except EnvironmentFailedError as error:
-            self.fail(str(error))
 
 
 def check_template(template: str | None, environment: EnvironmentClass, model: str) -> None:

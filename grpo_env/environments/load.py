@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,17 +33,6 @@ def tools_of(cls: type[Any]) -> dict[str, Callable[..., Any]]:
     """The public methods of a class, which are its tools, by name and in the order of their names."""
     methods = inspect.getmembers(cls, callable)
     return {name: method for name, method in methods if not name.startswith("_") and name not in NOT_TOOLS}
-
-
-def check_columns(cls: type[Any], columns: Mapping[str, Any], where: str) -> None:
-    """Raise ``UsageError``, beginning with ``where``, if ``reset`` cannot take a row with these columns."""
-    try:
-        inspect.signature(cls.reset).bind(None, **columns)
-    except TypeError as error:
-        raise UsageError(
-            f"{where}: reset of {cls.__name__} cannot take a row ({error}); its columns are {', '.join(columns)}. "
-            "End its arguments with **row, and name only columns that all rows have"
-        ) from error
 
 
 def _check_no_arguments(cls: type[Any], where: str) -> None:

@@ -163,7 +163,7 @@ async def _play(file: str, packed: str, trace: vf.Trace, endpoint: _Endpoint) ->
             reply = await endpoint.ask(messages, environment.tools)
             if reply.is_error:  # such as a limit of turns or tokens
                 failed = reply.text
-                await asyncio.to_thread(episode.stop)
+                await asyncio.to_thread(episode.end, "turns")
                 break
             choice = reply.json()["choices"][0]
             messages += await asyncio.to_thread(_advance, episode, choice, task)

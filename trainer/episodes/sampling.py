@@ -159,7 +159,7 @@ class _Driver:
         elif not episode.ended:
             told = row.conversation.between(episode.example, messages)
             if self._turns.limit(row, len(row.context) + len(told)) < 1:
-                self._start(row, episode.cut_off)
+                self._start(row, lambda: episode.end("length"))
                 return
             row.told(told)
         if episode.ended:
