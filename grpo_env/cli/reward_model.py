@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -93,7 +93,9 @@ def label_steps(
     overrides: Overrides = None,
     model: Model = None,
     rollouts: Annotated[int, typer.Option(min=1, help="Continuations from the end of each step.")] = 8,
-    segments: Annotated[str, typer.Option(help="Where a step ends: line, paragraph, sentence or marker.")] = "line",
+    segments: Annotated[
+        Literal["line", "paragraph", "sentence", "marker"], typer.Option(help="Where a step ends.")
+    ] = "line",
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N rows.")] = None,
     restart: Annotated[bool, typer.Option("--restart", help="Discard the work of an interrupted run.")] = False,
     overwrite: Overwrite = False,
@@ -109,16 +111,14 @@ def label_steps(
     from grpo_env.taskfile.task import load_task
     from grpo_env.trainer.commands.label_steps import Request
     from grpo_env.trainer.commands.label_steps import label_steps as label
-    from grpo_env.trainer.config import TrainConfig
 
     keys, settings = split_overrides(overrides)
-    steps = {"step_values.segments": segments}
     with ending_by_sigterm():
         summary = label(
             load_task(task, keys),
             completions,
             OutputFile(out, restart, overwrite),
-            Request(rollouts, TrainConfig.from_mapping(steps, "label-steps").step_values.segments, limit),
+            Request(rollouts, segments, limit),
             model=model,
             console=console,
             **settings,
