@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from html import escape
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -44,9 +45,15 @@ def package(module: str) -> str:
     return BASE
 
 
-def imports(module: str, path: Path, known: dict[str, Path], for_types: bool = False) -> Iterator[str]:
-    """The modules of ours that a module imports, relative imports resolved; also ``for_types`` on request."""
-    here = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
+@cache
+def parsed(path: Path) -> ast.Module:
+    """The syntax tree of a file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def from_imports(path: Path, for_types: bool) -> list[ast.ImportFrom]:
+    """The ``from`` imports of a file, also inside functions; those for type checkers only ``for_types``."""
 
     def visit(node: ast.AST) -> Iterator[ast.ImportFrom]:
         for child in ast.iter_child_nodes(node):
@@ -56,7 +63,13 @@ def imports(module: str, path: Path, known: dict[str, Path], for_types: bool = F
                 yield child
             yield from visit(child)
 
-    for node in visit(ast.parse(path.read_text(encoding="utf-8"))):
+    return list(visit(parsed(path)))
+
+
+def imports(module: str, path: Path, known: dict[str, Path], for_types: bool = False) -> Iterator[str]:
+    """The modules of ours that a module imports, relative imports resolved; also ``for_types`` on request."""
+    here = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
+    for node in from_imports(path, for_types):
         target = node.module or ""
         if node.level:
             target = ".".join([*here[: len(here) - node.level + 1], *filter(None, [target])])
@@ -116,7 +129,7 @@ def sentence(name: str) -> str:
     elif not folder.is_dir():
         folder = ROOT / "grpo_env" / name
     path = folder if folder.suffix else folder / "__init__.py"
-    return (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").split("\n")[0]
+    return (ast.get_docstring(parsed(path)) or "").split("\n")[0]
 
 
 def layout(edges: dict[str, set[str]]) -> tuple[list[list[str]], list[list[str]]]:
