@@ -3,8 +3,6 @@ BIN := $(VENV)/bin
 PYTHON ?= python3
 
 export HF_HUB_DISABLE_TELEMETRY := 1
-# The suite starts hundreds of processes, which should not compile the package again.
-unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: train test check lint reference types shipped tests test-slow docs test-docs attacks fuzz soak test-integrations test-vllm test-view pictures dist clean
 

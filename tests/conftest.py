@@ -1,8 +1,12 @@
 """Nothing comes from a network. Property tests use fixed examples; ``HYPOTHESIS_PROFILE=search`` looks for new ones."""
 
 import os
+import sys
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # read when huggingface_hub is imported
+# The suite starts hundreds of processes, which should not compile the package again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 from hypothesis import settings
 
