@@ -20,7 +20,8 @@ def test_two_steps(
     tokenizer = AutoTokenizer.from_pretrained(model_folder)
     tiny_model(family, vocab_size=len(tokenizer), eos_token_id=0).save_pretrained(tmp_path / "model")
     tokenizer.save_pretrained(tmp_path / "model")
-    task = make_task(steps=2, model=str(tmp_path / "model"), **{"eval.examples": 2, "sampling.max_new_tokens": 8})
+    once = {"eval.every": 0, "eval.at_start": False, "eval.examples": 2, "checkpoint.every": 0}
+    task = make_task(steps=2, model=str(tmp_path / "model"), **once, **{"sampling.max_new_tokens": 8})
     train(task, run_dir=tmp_path / "run")
     rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
     steps = [row for row in rows if "loss" in row]

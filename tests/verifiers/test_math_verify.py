@@ -48,8 +48,8 @@ def _quiet() -> Iterator[None]:
     logging.getLogger("math_verify").setLevel(logging.NOTSET)
 
 
-@pytest.mark.parametrize("extraction", ["boxed", "any"])
-@pytest.mark.parametrize("bare_golds", ["as_is", "in_dollars"])
+# One option is about completions, the other one about gold answers.
+@pytest.mark.parametrize(("extraction", "bare_golds"), [("boxed", "as_is"), ("any", "in_dollars")])
 def test_verdicts_are_those_of_the_package(extraction: str, bare_golds: str) -> None:
     config = {"extraction_config": [LATEX], "extraction_mode": "first_match"} if extraction == "boxed" else {}
     read = lru_cache(math_verify.parse)

@@ -195,11 +195,6 @@ def test_ratios_are_equal_up_to_a_factor(parts: list[int], factor: int) -> None:
     assert equal(ratio, lowest)
 
 
-def test_a_slow_answer_times_out() -> None:
-    score = Accuracy(timeout=0.3)(Example("x", answer=r"\sin x"), Completion(rf"\boxed{{{SLOW}}}"))
-    assert (score.value, score.status) == (0, "timeout")
-
-
 def test_many_slow_formulas_share_one_deadline() -> None:
     answer = ", ".join(f"{SLOW}+{n}" for n in range(4))
     gold = r"\sin x, \cos x, \tan x, \cot x"

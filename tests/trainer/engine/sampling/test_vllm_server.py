@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import re
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -150,25 +151,18 @@ def test_log_probabilities_that_are_not_finite(policy: Policy, engine: VllmServe
         sample(replace(policy, rollout_engine=engine), SamplingRequest(PROMPTS, 1, max_new_tokens=8, temperature=1.0))
 
 
-@pytest.mark.parametrize("wrong", [{}, {"choices": None}, {"choices": [{"index": 0, "token_ids": [5]}]}, [], None])
-def test_an_answer_without_its_keys_is_one_line(
-    wrong: object, policy: Policy, engine: VllmServers, servers: list[FakeVllm]
-) -> None:
-    for server in servers:
-        server.complete = lambda body: (200, wrong)
-    with pytest.raises(RunError, match=r"/v1/completions: not an answer of vLLM \((?:KeyError|TypeError)"):
-        sample(replace(policy, rollout_engine=engine), SamplingRequest(PROMPTS, 1, max_new_tokens=8, temperature=1.0))
-
-
-@pytest.mark.parametrize("wrong", [b"{", b"[" * 100_000, b'{"choices": [\xff]}'])
-def test_an_answer_that_is_no_json_is_one_line(
-    wrong: bytes, policy: Policy, engine: VllmServers, servers: list[FakeVllm]
-) -> None:
-    for server in servers:
-        server.complete = lambda body: (200, iter([wrong]))
-    with pytest.raises(RunError, match="/v1/completions: not an answer of vLLM") as caught:
-        sample(replace(policy, rollout_engine=engine), SamplingRequest(PROMPTS, 1, max_new_tokens=8, temperature=1.0))
-    assert "\n" not in str(caught.value)
+def test_answers_without_their_keys_or_that_are_no_json_are_one_line(policy: Policy, servers: list[FakeVllm]) -> None:
+    complete = servers[0].complete
+    without_keys: list[object] = [{}, {"choices": None}, {"choices": [{"index": 0, "token_ids": [5]}]}, [], None]
+    no_json = [b"{", b"[" * 100_000, b'{"choices": [\xff]}']
+    for wrong in (*without_keys, *no_json):
+        servers[0].complete, engine = complete, VllmServers([servers[0].url])
+        engine.start(policy)
+        servers[0].complete = lambda body, wrong=wrong: (200, iter([wrong]) if isinstance(wrong, bytes) else wrong)
+        with pytest.raises(RunError, match="/v1/completions: not an answer of vLLM") as caught:
+            sample(replace(policy, rollout_engine=engine), SamplingRequest(PROMPTS, 1, 8, temperature=1.0))
+        assert "\n" not in str(caught.value)
+        assert isinstance(wrong, bytes) or re.search(r"of vLLM \((?:KeyError|TypeError)", str(caught.value)), wrong
 
 
 def test_log_probabilities_that_are_all_0_end_the_run(make_task, servers: list[FakeVllm], tmp_path: Path) -> None:

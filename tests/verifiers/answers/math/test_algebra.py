@@ -54,22 +54,16 @@ def alive(pid: int) -> bool:
     return True
 
 
-def test_a_slow_answer_ends_the_worker_and_the_next_one_gets_another() -> None:
-    assert verdict(RIGHT) == (1.0, "scored")
-    before = worker_pid()
+def test_a_slow_answer_ends_the_worker_and_is_not_tried_again_by_the_next_one() -> None:
+    assert verdict(r"\sin x+1", r"1+\sin x") == (1.0, "scored")
+    first = worker_pid()
     assert verdict(SLOW) == (0.0, "timeout")
-    assert not alive(before)
-    ALGEBRA.clear()
+    assert not alive(first)
     assert verdict(RIGHT) == (1.0, "scored")
-    assert worker_pid() != before
-
-
-def test_a_comparison_that_was_too_slow_is_not_tried_again() -> None:
+    second = worker_pid()
+    assert second != first
     assert verdict(SLOW) == (0.0, "timeout")
-    assert verdict(RIGHT) == (1.0, "scored")
-    before = worker_pid()
-    assert verdict(SLOW) == (0.0, "timeout")
-    assert worker_pid() == before
+    assert worker_pid() == second
 
 
 def test_waiting_for_the_processor_changes_no_verdict() -> None:
