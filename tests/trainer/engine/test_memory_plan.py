@@ -159,7 +159,7 @@ def test_a_plan_that_does_not_fit_fails_after_its_lines_if_the_gpu_is_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("grpo_env.trainer.commands.plan.GPU", 5)  # where none is given
-    Qwen2Config(hidden_size=896, intermediate_size=4864, num_hidden_layers=4).save_pretrained(tmp_path)
+    Qwen2Config(hidden_size=896, intermediate_size=4864, num_hidden_layers=1).save_pretrained(tmp_path)
     mixture, settings = load_mixture("arithmetic"), {"model": str(tmp_path)}
     unasked, asked = list(plan_lines(mixture, None, settings)), []
     planned = plan_lines(mixture, 5, settings)
