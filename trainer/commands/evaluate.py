@@ -111,12 +111,12 @@ def run_eval(
         "greedy": with_nulls(summarize(greedy)),
         "greedy_interval": accuracy_interval(greedy),
         "sampled": with_nulls(summarize(sampled)),
-        **pass_at(sampled, samples, config.seed),
+        **_pass_at(sampled, samples, config.seed),
         **({"overlong_prompts": overlong[0]} if overlong else {}),
     }
 
 
-def pass_at(rollouts: Sequence[ScoredRollout], samples: int, seed: int) -> dict[str, Any]:
+def _pass_at(rollouts: Sequence[ScoredRollout], samples: int, seed: int) -> dict[str, Any]:
     """pass@k for ``powers_of_two``, with intervals over problems.
 
     Correct means a metric of 1; unscored completions are left out.
