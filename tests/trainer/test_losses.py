@@ -289,13 +289,13 @@ def test_entropies_are_computed_once_in_blocks_and_not_again_in_the_backward_pas
     monkeypatch.setattr(logprobs, "CHUNK", 15)
     monkeypatch.setattr(logprobs, "BLOCK", 10)
     rows: list[int] = []
-    entropies = logprobs._entropies
+    entropies = logprobs.entropies_of
 
     def counted(log_probs: torch.Tensor, gradient: bool) -> torch.Tensor:
         rows.append(len(log_probs))
         return entropies(log_probs, gradient)
 
-    monkeypatch.setattr(logprobs, "_entropies", counted)
+    monkeypatch.setattr(logprobs, "entropies_of", counted)
     logp, entropy = of_logits(logits, ids, 1.0)
     logp.sum().backward()
     assert rows == [3, 3, 1]

@@ -16,7 +16,7 @@ from grpo_env.errors import UsageError
 from grpo_env.trainer.advantages import value_advantages
 from grpo_env.trainer.config import AdvantageConfig, TrainConfig
 from grpo_env.trainer.extensions import step_values as module
-from grpo_env.trainer.extensions.step_values import StepValues, _Prefix, _valued_steps, step_values
+from grpo_env.trainer.extensions.step_values import Prefix, StepValues, step_values, valued_steps
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.rollout import make_prompts
 from grpo_env.trainer.run.checkpoint import RunFolder
@@ -120,9 +120,9 @@ def test_the_check_above_notices_prefixes_that_are_off_by_one(
             prefix.length = length
         return tokens
 
-    continued = module._continue
+    continued = module.continue_prefixes
     monkeypatch.setattr(module, "all_equal", lambda values: False)
-    monkeypatch.setattr(module, "_continue", shifted)
+    monkeypatch.setattr(module, "continue_prefixes", shifted)
     assert max(map(abs, z_scores(chain).values())) > 5
 
 
@@ -136,8 +136,8 @@ def test_gradients_are_unbiased_only_without_the_own_reward_in_the_baseline() ->
     for own, other, again in product(reward, reward, (0, 1)):
         shares = other[0] == own[0]
         weight = chance[own] * chance[other] * second[own[0]][again]
-        prefix = _Prefix([0, 1] if shares else [0], 1, [reward[own[0], again]])
-        steps = _valued_steps(0, 2, {(own[0],): prefix}, [0, 1], [reward[own], reward[other]])
+        prefix = Prefix([0, 1] if shares else [0], 1, [reward[own[0], again]])
+        steps = valued_steps(0, 2, {(own[0],): prefix}, [0, 1], [reward[own], reward[other]])
         assert [step.token for step in steps] == [0, 1]
         for total, baselines in ((gradient, [steps[0].before, steps[1].before]), (wrong, [None, steps[0].after])):
             a, b = ((step.after - (before or 0.0)) for step, before in zip(steps, baselines, strict=True))

@@ -69,7 +69,7 @@ def check_episodes(plain: Policy, sampler: Policy, hits: Callable[[], float]) ->
 
 def test_in_process(policy: Policy) -> None:
     with started(VllmEngine(0.3), policy) as sampler:
-        engine, cached = sampler.rollout_engine._llm.llm_engine, [0]
+        engine, cached = sampler.rollout_engine.llm.llm_engine, [0]
         step = engine.step
 
         def counted() -> list:

@@ -185,7 +185,7 @@ def test_in_process_full_weights_in_bf16() -> None:
     """The trainer's weights are float32; vLLM gets them rounded."""
     policy = load_policy("bundled", device="cpu", precision="bf16")
     with started(VllmEngine(0.3), policy) as sampler:
-        assert str(sampler.rollout_engine._llm.model_config.dtype) == "torch.bfloat16"
+        assert str(sampler.rollout_engine.llm.model_config.dtype) == "torch.bfloat16"
         change(policy)
         sampler.rollout_engine.update_weights(policy, 1)
         rollouts = sample(sampler, SamplingRequest(prompts(policy), 4, max_new_tokens=20, temperature=0.7))

@@ -83,10 +83,10 @@ def _softmax_chunk(
     logp = log_probs.gather(-1, ids[..., None]).squeeze(-1)
     if entropy == "none":
         return logp, torch.zeros_like(logp)
-    return logp, _entropies(log_probs, entropy == "gradient")  # last: without a gradient it is not computed again
+    return logp, entropies_of(log_probs, entropy == "gradient")  # last: without a gradient it is not computed again
 
 
-def _entropies(log_probs: Tensor, gradient: bool) -> Tensor:
+def entropies_of(log_probs: Tensor, gradient: bool) -> Tensor:
     """(n,) entropies -sum p log p of (n, V) log-probabilities, of which -inf counts 0 in value and gradient."""
     if gradient:
         finite = log_probs.clamp(min=torch.finfo(log_probs.dtype).min)

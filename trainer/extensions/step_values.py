@@ -42,7 +42,7 @@ class StepValues:
 
 
 @dataclass
-class _Prefix:
+class Prefix:
     """The prompt and the first tokens of ``rows`` of one group, and the rewards of their continuations."""
 
     rows: list[int]
@@ -50,7 +50,7 @@ class _Prefix:
     rewards: list[float] = field(default_factory=list)
 
 
-_Prefixes = Mapping[tuple[int, ...], _Prefix]
+Prefixes = Mapping[tuple[int, ...], Prefix]
 
 
 def step_values(
@@ -70,15 +70,15 @@ def step_values(
     rewards = [row.score.value for row in rollouts]
     size = config.group_size
     groups = [range(start, start + size) for start in range(0, len(rollouts), size)]
-    prefixes: list[_Prefixes] = []
+    prefixes: list[Prefixes] = []
     for group in groups:
         known = {row: reward for row in group if (reward := rewards[row]) is not None}
         uniform = all_equal(list(known.values()))
         prefixes.append({} if uniform else _shared_prefixes(policy, by_name, rollouts, list(known), settings))
     waiting = [prefix for of_group in prefixes for prefix in of_group.values() if len(prefix.rows) <= settings.rollouts]
-    tokens = _continue(policy, by_name, rollouts, waiting, config, step)
+    tokens = continue_prefixes(policy, by_name, rollouts, waiting, config, step)
     rows = [
-        _valued_steps(row, len(rollouts[row].rollout.ids), prefixes[number], group, rewards)
+        valued_steps(row, len(rollouts[row].rollout.ids), prefixes[number], group, rewards)
         for number, group in enumerate(groups)
         for row in group
     ]
@@ -98,22 +98,22 @@ def _shared_prefixes(
     rollouts: Sequence[ScoredRollout],
     rows: Sequence[int],
     settings: StepValuesConfig,
-) -> dict[tuple[int, ...], _Prefix]:
+) -> dict[tuple[int, ...], Prefix]:
     """The distinct prefixes of a group's scored rows that end with a step, by their tokens."""
-    prefixes: dict[tuple[int, ...], _Prefix] = {}
+    prefixes: dict[tuple[int, ...], Prefix] = {}
     for row in rows:
         rollout = rollouts[row].rollout
         for token in step_boundaries(policy, by_name[rollouts[row].task], rollout, settings):
-            prefix = prefixes.setdefault(tuple(rollout.ids[: token + 1]), _Prefix([], token + 1))
+            prefix = prefixes.setdefault(tuple(rollout.ids[: token + 1]), Prefix([], token + 1))
             prefix.rows.append(row)
     return prefixes
 
 
-def _continue(
+def continue_prefixes(
     policy: Policy,
     by_name: Mapping[str, Task],
     rollouts: Sequence[ScoredRollout],
-    prefixes: Sequence[_Prefix],
+    prefixes: Sequence[Prefix],
     config: TrainConfig,
     step: int,
 ) -> int:
@@ -142,8 +142,8 @@ def continuations(
     return [scored[place : place + count] for place in range(0, len(scored), count)]
 
 
-def _valued_steps(
-    row: int, tokens: int, prefixes: _Prefixes, group: Sequence[int], rewards: Sequence[float | None]
+def valued_steps(
+    row: int, tokens: int, prefixes: Prefixes, group: Sequence[int], rewards: Sequence[float | None]
 ) -> list[ValuedStep]:
     """The steps of a completion of ``tokens`` tokens; the last one ends with it, and its value is the own reward.
 

@@ -48,7 +48,7 @@ class VllmEngine(RolloutEngine):
         if find_spec("vllm") is None:
             raise UsageError(f"sampling.engine=vllm needs vLLM: {install('vllm')}, or give sampling.url")
         self._memory = gpu_memory_fraction
-        self._llm: Any = None
+        self.llm: Any = None
         self._adapter: Any = None  # vLLM's request for the current adapter, which is in ``_folder``
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._version = 0
@@ -82,7 +82,7 @@ class VllmEngine(RolloutEngine):
         if adapter:
             options |= {"enable_lora": True, "max_loras": 1, "max_lora_rank": _allowed_rank(adapter_rank(policy))}
         try:
-            self._llm = LLM(
+            self.llm = LLM(
                 base_model(policy),
                 dtype=compute_dtype(policy),
                 load_format="auto" if adapter else "dummy",  # ``_load`` sets all weights
@@ -96,7 +96,7 @@ class VllmEngine(RolloutEngine):
         except (ValueError, RuntimeError, OSError, NotImplementedError) as error:
             reason = str(error).strip().split("\n")[0]
             raise UsageError(f"sampling.engine=vllm cannot load {policy.name} ({reason})") from error
-        self.max_positions = self._llm.model_config.max_model_len
+        self.max_positions = self.llm.model_config.max_model_len
         self._load(policy)
         try:
             check_logprobs(policy, self.generate)
@@ -108,11 +108,11 @@ class VllmEngine(RolloutEngine):
         if version == self._version and not self._asleep:
             return
         if self._asleep:
-            self._llm.wake_up(tags=["weights"])
+            self.llm.wake_up(tags=["weights"])
         self._version = version
         self._load(policy)
         if self._asleep:
-            self._llm.wake_up(tags=["kv_cache"])
+            self.llm.wake_up(tags=["kv_cache"])
             self._asleep = False
 
     def _load(self, policy: Policy) -> None:
@@ -123,16 +123,16 @@ class VllmEngine(RolloutEngine):
             save_adapter(policy, Path(self._folder.name))
             # Numbers tell adapters apart; 0 would be none.
             self._adapter = LoRARequest(f"version-{self._version}", self._version + 1, self._folder.name)
-            self._llm.llm_engine.add_lora(self._adapter)
+            self.llm.llm_engine.add_lora(self._adapter)
         else:
-            self._llm.collective_rpc("reload_weights", kwargs={"weights_iterator": named_weights(policy)})
-        self._llm.reset_prefix_cache()
+            self.llm.collective_rpc("reload_weights", kwargs={"weights_iterator": named_weights(policy)})
+        self.llm.reset_prefix_cache()
 
     def generate(self, policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:
         """See ``RolloutEngine``."""
         from vllm.inputs.engine import tokens_input
 
-        engine, running = self._llm.llm_engine, set()
+        engine, running = self.llm.llm_engine, set()
         try:
             for number, prompt in enumerate(request.prompts):
                 parameters = _parameters(policy, request, number)
@@ -153,14 +153,14 @@ class VllmEngine(RolloutEngine):
 
     def sleep(self) -> None:
         """See ``RolloutEngine``. The weights are kept, on the CPU, only below an adapter."""
-        if self._llm.model_config.enable_sleep_mode and not self._asleep:
-            self._llm.sleep(level=1 if self._adapter else 2)
+        if self.llm.model_config.enable_sleep_mode and not self._asleep:
+            self.llm.sleep(level=1 if self._adapter else 2)
             self._asleep = True
 
     def close(self) -> None:
         """See ``RolloutEngine``."""
-        if self._llm is not None:
-            client, self._llm = self._llm.llm_engine.engine_core, None
+        if self.llm is not None:
+            client, self.llm = self.llm.llm_engine.engine_core, None
             if torch.distributed.get_world_size() == 1:
                 client.shutdown()
             else:  # the rest of vLLM's end is that of the process group, which is the trainer's
