@@ -14,7 +14,8 @@ from grpo_env.workers.killable_worker import START_TIMEOUT
 from .answer_text import check_sources, shown
 from .answers.comma import Decimal, with_points
 from .answers.decide import ACCEPTS, decide
-from .answers.extract import SOURCES, ExtractedAnswer, Source, final_answer
+from .answers.extract import final_answer
+from .answers.extract.result import SOURCES, ExtractedAnswer, Source
 from .answers.gold import Gold, Golds, read_golds
 from .answers.kinds.mathematics import UndecidedError, several
 from .answers.kinds.own_kind import own_kind

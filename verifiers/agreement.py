@@ -15,7 +15,8 @@ from grpo_env.workers.killable_worker import START_TIMEOUT
 
 from .answer_text import MAX_SHOWN, shown
 from .answers.decide import decide
-from .answers.extract import ExtractedAnswer, final_answer
+from .answers.extract import final_answer
+from .answers.extract.result import ExtractedAnswer
 from .answers.gold import Gold
 from .answers.hedges import unevaluated
 from .answers.kinds.plain_text import plain

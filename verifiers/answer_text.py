@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from grpo_env.core import Completion, Format
 from grpo_env.errors import UsageError
 
-from .answers.extract import ALL_SOURCES, ExtractedAnswer, Source, after_reasoning, final_answer, visible
-from .answers.extract.result import extracted
+from .answers.extract import after_reasoning, final_answer, visible
+from .answers.extract.result import ALL_SOURCES, ExtractedAnswer, Source, extracted
 
 MAX_SHOWN = 300  # characters of an answer in a score
 

@@ -12,7 +12,8 @@ from grpo_env.lazy_regex import lazy_compile
 from grpo_env.registry import verifier
 
 from .answer_text import check_sources, shown
-from .answers.extract import SOURCES, Source, answer_in, final_answer
+from .answers.extract import answer_in, final_answer
+from .answers.extract.result import SOURCES, Source
 from .answers.kinds.choice import MAX_ANSWER, named_options
 from .answers.math.normal import normal
 

@@ -10,7 +10,8 @@ from grpo_env.core import Case, Completion, Example, Format, Score, Verifier
 from grpo_env.registry import verifier
 
 from .answer_text import check_sources, shown
-from .answers.extract import SOURCES, ExtractedAnswer, Source, final_answer, visible
+from .answers.extract import final_answer, visible
+from .answers.extract.result import SOURCES, ExtractedAnswer, Source
 from .answers.kinds.json_value import text_list
 
 MAX_TEXT = 20_000  # characters of a text that is compared; sorting combining marks takes quadratic time

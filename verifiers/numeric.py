@@ -15,7 +15,8 @@ from grpo_env.lazy_regex import lazy_compile
 from grpo_env.registry import verifier
 
 from .answer_text import check_sources, shown
-from .answers.extract import SOURCES, ExtractedAnswer, Source, final_answer
+from .answers.extract import final_answer
+from .answers.extract.result import SOURCES, ExtractedAnswer, Source
 from .answers.hedges import hedging
 from .answers.math.exact import approximate
 from .answers.math.normal import normal

@@ -20,8 +20,9 @@ from grpo_env.core import COMPLETION_FAULTS, Completion, Example, Group, Score, 
 from grpo_env.registry import BUILT_IN, find
 from grpo_env.taskfile.task import make_verifier
 from grpo_env.verifiers.accuracy import Accuracy
-from grpo_env.verifiers.answers.extract import ALL_SOURCES, answer_in
+from grpo_env.verifiers.answers.extract import answer_in
 from grpo_env.verifiers.answers.extract.ending import before_new_question
+from grpo_env.verifiers.answers.extract.result import ALL_SOURCES
 from grpo_env.verifiers.answers.kinds.which_kind import Kind, kind_of
 from grpo_env.verifiers.answers.math import algebra
 from grpo_env.verifiers.answers.math.exact import decide

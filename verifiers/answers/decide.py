@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from grpo_env.lazy_regex import lazy_compile
 
-from .extract import ExtractedAnswer
+from .extract.result import ExtractedAnswer
 from .gold import Gold
 from .kinds.choice import LETTERS, named_options, names_option
 from .kinds.date import Date, read_date, same_date
@@ -43,6 +43,8 @@ RULE_OF = {
 }
 """The name of the comparison that each reason to accept an answer stands for."""
 
+MAX_DIGITS = 100  # that are compared as they stand
+
 _FINAL = ("not evaluated", "several answers, or a doubt", "the text denies it", "a range")  # no rule reads further
 _SAME_INTEGER = Verdict(True, "the same number", RULE_OF["the same number"])
 _OTHER_NUMBER = Verdict(False, "a different number")
@@ -62,7 +64,7 @@ def decide(gold: Gold, text: str, final: ExtractedAnswer, rules: Rules) -> Verdi
 
     Raises ``OverLimitError``, ``DeadlineError``, ``UnreadableError`` and ``UndecidedError``, see ``kinds.mathematics``.
     """
-    if gold.digits and text.isdecimal() and not final.unit and (of_digits := _by_digits(gold.digits, text, rules)):
+    if gold.digits and not final.unit and (of_digits := _by_digits(gold.digits, text, rules)):
         return of_digits
     if final.unit and gold.kind == "number":
         if unit := _unit_behind(gold, text, final):
@@ -85,10 +87,13 @@ def decide(gold: Gold, text: str, final: ExtractedAnswer, rules: Rules) -> Verdi
 
 
 def _by_digits(gold: str, text: str, rules: Rules) -> Verdict | None:
-    """The verdict on digits alone, as most answers are, where they decide."""
+    """The verdict on digits alone, perhaps with a minus sign and a point, as most answers are, where they decide."""
     if text == gold:
         return _SAME_INTEGER
-    return _OTHER_NUMBER if text[0] != "0" and len(text) < 100 and text.isascii() and rules.exact else None
+    whole, point, places = text.removeprefix("-").partition(".")
+    is_number = whole.isdecimal() and (whole + places).isdecimal() and text.isascii() and len(text) < MAX_DIGITS
+    differs = places.strip("0") != "" if point else whole[:1] != "0"
+    return _OTHER_NUMBER if is_number and differs and rules.exact else None
 
 
 def _of_sentence(verdict: Verdict, text: str, source: str) -> Verdict:

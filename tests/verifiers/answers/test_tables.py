@@ -17,7 +17,7 @@ import pytest
 from grpo_env.core import Completion, Example, Score
 from grpo_env.registry import find
 from grpo_env.verifiers.answers.decide import RULE_OF
-from grpo_env.verifiers.answers.extract import ALL_SOURCES, SOURCES
+from grpo_env.verifiers.answers.extract.result import ALL_SOURCES, SOURCES
 from grpo_env.verifiers.answers.kinds.which_kind import KINDS
 from grpo_env.verifiers.answers.math.verdict import Reason
 from grpo_env.verifiers.answers.rules import RULES

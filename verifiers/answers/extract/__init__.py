@@ -43,20 +43,9 @@ from .last_choice import letter_at_end, only_letter, truth_at_end
 from .last_line import last_line, text_at_end
 from .last_number import last_number
 from .last_sentence import name_at_end, number_at_end, numbers_at_end
-from .result import ALL_SOURCES, MAX_LENGTH, SOURCES, ExtractedAnswer, Source, extracted, is_number, unit_behind
+from .result import MAX_LENGTH, SOURCES, ExtractedAnswer, Source, extracted, is_number, unit_behind
 from .stated import stated, statements
 from .tags import from_answer_tags, other_tags
-
-__all__ = [
-    "ALL_SOURCES",
-    "SOURCES",
-    "ExtractedAnswer",
-    "Source",
-    "after_reasoning",
-    "answer_in",
-    "final_answer",
-    "visible",
-]
 
 Read = Callable[[str], ExtractedAnswer | None]
 IN_TEXT: dict[Source, Read] = {

@@ -152,35 +152,36 @@ def _repeated(text: str, sentence: str) -> str | None:
     before = text.rstrip().removesuffix(sentence)
     _, equals, after = before.rpartition("=")
     result = _NUMBER.match(after.lstrip(" $")) if equals else None
-    numbers, are_listed = _several_numbers(sentence) if result else ([], [])
-    new = set(_UNLIKE_PERCENT.findall(sentence)).difference(_DIGITS.findall(before)) if numbers else set()
+    if result is None or result["number"] not in sentence:
+        return None
+    numbers, are_listed = _several_numbers(sentence)
     for at, match in enumerate(numbers):
-        if result and match["number"] == result["number"] and not _PART_OF.search(sentence[: match.start()]):
+        if match["number"] == result["number"] and not _PART_OF.search(sentence[: match.start()]):
             is_listed = any(are_listed[max(0, at - 1) : at + 1])
+            is_new = not set(_UNLIKE_PERCENT.findall(sentence)) <= set(_DIGITS.findall(before))
             unit = measure_at_start(normal(sentence[match.end() :]))
-            return None if is_listed or new else f"{match['number']} {unit or ''}"
+            return None if is_listed or is_new else f"{match['number']} {unit or ''}"
     return None
 
 
 def _several_numbers(sentence: str) -> tuple[list[re.Match[str]], list[bool]]:
     """The numbers of a plain sentence with several, and for each pair of neighbors whether they are listed."""
-    if TRIES.match(sentence) or DOUBTFUL.search(sentence) or _OPEN.search(sentence):
-        return [], []
     numbers = list(_NUMBER.finditer(sentence))
-    listed = [bool(_LISTED.search(sentence[one.end() : other.start()])) for one, other in pairwise(numbers)]
-    return (numbers, listed) if listed else ([], [])
+    if len(numbers) < 2 or TRIES.match(sentence) or DOUBTFUL.search(sentence) or _OPEN.search(sentence):
+        return [], []
+    return numbers, [bool(_LISTED.search(sentence[a.end() : b.start()])) for a, b in pairwise(numbers)]
 
 
 def _said_number(sentence: str) -> str | None:
     """The number at the end of a sentence that says it: another one may only describe its subject, "for 2015"."""
     said = list(_SAYS.finditer(sentence))
-    if len(said) != 1 or _PRONOUN.search(sentence[: said[0].start()]) or named(sentence) is None:
+    number = _SAID.fullmatch(sentence, said[0].end()) if len(said) == 1 else None
+    if number is None or _PRONOUN.search(sentence[: said[0].start()]) or named(sentence) is None:
         return None
-    rest, words = sentence[said[0].end() :], _DIGITS.split(sentence)[1:-1]
+    words = _DIGITS.split(sentence)[1:-1]
     is_new = bool(words) or not concludes(sentence)  # else the rule ``one number`` decides
     is_same = len(set(_DIGITS.findall(sentence))) == 1  # "5 occurs most often, so the mode is 5."
-    said_number = _SAID.fullmatch(rest) if is_new and (is_same or not any(map(_APART.search, words[-1:]))) else None
-    return said_number["said"] if said_number else None
+    return number["said"] if is_new and (is_same or not any(map(_APART.search, words[-1:]))) else None
 
 
 def numbers_at_end(text: str) -> ExtractedAnswer | None:

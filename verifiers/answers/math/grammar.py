@@ -19,8 +19,6 @@ GREEK = (
     "|upsilon|phi|varphi|chi|psi|omega|Delta|Theta|Lambda|Xi|Pi|Sigma|Upsilon|Phi|Psi|Omega"
 )
 """An alternative of a pattern: the names of letters. ``\\pi`` is a number, ``\\Gamma`` often a function."""
-VARIABLE = lazy_compile(rf"(?<![A-Za-z\\])[A-Za-z](?![A-Za-z])|\\(?:{GREEK})(?![A-Za-z])")
-"""A letter on its own."""
 _INDEX = r"(?:\{\s*[A-Za-z0-9]{1,12}\s*\}|[A-Za-z0-9](?!\d))"
 _FUNCTION = r"\\(?:sin|cos|tan|cot|sec|csc|arcsin|arccos|arctan|sinh|cosh|tanh|ln|log|exp)(?![A-Za-z])"
 _TOKEN = lazy_compile(

@@ -17,7 +17,6 @@ from .real_sets import real_set
 DEGREES = (("°", 1),)
 RADIANS = frozenset(("rad", "radian"))
 
-_NAME = r"(?:[A-Za-z]|\\[a-z]+)(?:_(?:\w|\{[^{}]{1,9}\}))?"
 _SEQUENCES = ("abcdefgh", "klmn", "pqrst", "uvw", "xyz")  # letters whose order everybody knows
 _ITS_ARGUMENT = lazy_compile(r"(?<=[A-Za-z\d}'])\([a-z](?:,[a-z])*\)\Z")
 _EIGENVALUE = lazy_compile(r"\\lambda_\{?\d\}?")  # whose numbers mean nothing

@@ -56,8 +56,6 @@ _BRACKETED = lazy_compile(r"([^()\[\]]*)[(\[]([^()\[\]]*)[)\]]([^()\[\]]*)")
 _QUOTIENT = lazy_compile(r"\\frac\s*\{((?:[^{}]|\{-?\d\})*)\}\s*\{((?:[^{}]|\{-?\d\})*)\}")
 _SIGN = lazy_compile(rf"({SIGN})\s*")
 _MONEY = frozenset(UNITS.values())
-_LETTERS = {r"\mu": "u", r"\Omega": "ohm", r"\AA": "angstrom"}
-_COMMANDS = lazy_compile(r"\\(?:mu|Omega|AA)")
 _COMMAND = lazy_compile(r"\\[A-Za-z]+")
 # cm2, and s-1 after another unit
 _INLINE_POWER = lazy_compile(

@@ -13,7 +13,8 @@ from grpo_env.core import Completion, Example, Format
 from grpo_env.errors import UsageError
 from grpo_env.registry import find
 from grpo_env.verifiers.accuracy import Accuracy
-from grpo_env.verifiers.answers.extract import ALL_SOURCES, SOURCES, Source, answer_in, final_answer, visible
+from grpo_env.verifiers.answers.extract import answer_in, final_answer, visible
+from grpo_env.verifiers.answers.extract.result import ALL_SOURCES, SOURCES, Source
 from grpo_env.verifiers.blocks import whole_turn
 
 ALL_SIX = '</think> <answer>1</answer> \\boxed{2}\n{"answer": 3}\n#### 4\nThe answer is 5.\n**6**'
