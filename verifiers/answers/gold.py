@@ -136,12 +136,8 @@ def _read_mathematics(first: str, others: tuple[str, ...], kind: Kind, is_fixed:
 
 def _problem(answer: ParsedAnswer, timeout: float) -> str | None:
     """Why algebra cannot read a formula of a gold answer, or ``None``."""
-    for formula in answer.formulas():
-        if formula.text in INFINITIES:
-            continue
-        if problem := formula_problem(formula.text, timeout):
-            return problem
-    return None
+    formulas = (formula.text for formula in answer.formulas() if formula.text not in INFINITIES)
+    return next((problem for text in formulas if (problem := formula_problem(text, timeout))), None)
 
 
 def _only_text(text: str, problem: str) -> Gold:

@@ -33,12 +33,7 @@ from ..quantities.number import Number, OverLimitError
 from ..quantities.units import same_unit, split_unit
 from .algebra import ALGEBRA, UnreadableError
 from .normal import same_text, squeezed
-from .notation import (
-    as_coordinates,
-    as_vector,
-    in_radians,
-    without_argument,
-)
+from .notation import as_coordinates, as_vector, in_radians, without_argument
 from .parsed import Content, Formula, Group, ParsedAnswer, Words
 from .percent_and_units import same_number
 from .real_sets import INFINITIES, real_set
@@ -56,16 +51,9 @@ def compare(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
 
     Raises ``OverLimitError``, and ``DeadlineError`` or ``UnreadableError`` from computer algebra.
     """
-    are_numbers = isinstance(gold.content, Number) and isinstance(answer.content, Number)
-    if are_numbers and gold is answer:  # ``parse`` remembers what it has read
-        return Verdict(True, "the same number")
-    return _compare(gold, answer, rules)
-
-
-def _compare(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
     one, other = gold.content, answer.content
-    both_named = gold.variable and answer.variable
-    if isinstance(one, Number) and isinstance(other, Number) and not both_named:
+    both_named = gold.variable and answer.variable and gold is not answer
+    if not both_named and isinstance(one, Number) and isinstance(other, Number):
         return same_number(one, other, rules)
     if type(one) is type(other) and same_text(gold.text, answer.text):
         return Verdict(True, "the same text")
@@ -112,7 +100,7 @@ def _other_kinds(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verd
 def _different_names(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
     """``y=2x`` and ``x=y/2`` are the same equation; ``x=5`` and ``y=5`` are not."""
     if renamed := without_argument(gold, answer):
-        return _compare(gold, renamed, rules)
+        return compare(gold, renamed, rules)
     if isinstance(gold.content, Formula | Words) and isinstance(answer.content, Formula | Words):
         return _by_algebra(gold, answer, rules)
     return Verdict(False, "the value of another variable")
@@ -156,7 +144,7 @@ def _in_order(gold: Group, answer: Group, rules: Rules) -> Verdict:
     """The verdict on elements whose order counts."""
     if len(gold.items) != len(answer.items):
         return Verdict(False, "a different number of elements")
-    return _elements(all(_same_element(*pair, rules) for pair in zip(gold.items, answer.items, strict=True)))
+    return _elements(all(same_element(*pair, rules) for pair in zip(gold.items, answer.items, strict=True)))
 
 
 def _as_matrix(group: Group) -> Group:
@@ -207,8 +195,8 @@ def _same_set(gold: Group, answer: Group, rules: Rules) -> bool:
     """Whether each set has every element of the other."""
     if rules.exact and (one := _values(gold)) is not None and (other := _values(answer)) is not None:
         return one == other
-    none_missing = all(any(_same_element(one, other, rules) for other in answer.items) for one in gold.items)
-    return none_missing and all(any(_same_element(one, other, rules) for one in gold.items) for other in answer.items)
+    none_missing = all(any(same_element(one, other, rules) for other in answer.items) for one in gold.items)
+    return none_missing and all(any(same_element(one, other, rules) for one in gold.items) for other in answer.items)
 
 
 def _values(group: Group) -> set[Fraction] | None:
@@ -222,10 +210,10 @@ def _values(group: Group) -> set[Fraction] | None:
     return values
 
 
-def _same_element(one: ParsedAnswer, other: ParsedAnswer, rules: Rules) -> bool:
+def same_element(one: ParsedAnswer, other: ParsedAnswer, rules: Rules) -> bool:
     """Whether two elements are equal. One that cannot be read equals nothing, so that the order does not matter."""
     try:
-        return _compare(one, other, rules).correct
+        return compare(one, other, rules).correct
     except UnreadableError:
         return False
 

@@ -101,9 +101,6 @@ class _QuotientReader(FormulaReader[Quotient]):
     def plus(self, one: Quotient, other: Quotient) -> Quotient:
         return one.plus(other, 1)
 
-    def minus(self, one: Quotient, other: Quotient) -> Quotient:
-        return one.plus(other, -1)
-
     def negative(self, value: Quotient) -> Quotient:
         return Quotient.of(-1) * value
 

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import pairwise
-from typing import ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from grpo_env.lazy_regex import lazy_compile
 
@@ -76,7 +76,14 @@ def sides(formula: tuple[Token, ...]) -> list[tuple[Token, ...]]:
 
 
 class FormulaReader(ABC, Generic[Value]):
-    """Recursive descent. A subclass defines the operations; those that it does not have are undecided."""
+    r"""Recursive descent. A subclass defines the operations; those that it does not have are undecided.
+
+    root(value, degree)                 the square root for the degree ``None``
+    factorial(n), binomial(n, k), absolute(value), infinity()
+    function(name, index, argument)     of ``sin`` or another name, and the index of ``\log_2`` or ``None``
+    call(name, arguments)               of ``f(x)``, ``y(0)`` or ``f(x, y)``, which may be products
+    series(name, index, bounds, read)   a ``sum`` or ``prod``, whose term ``read`` reads; over all for ``None``
+    """
 
     deepest: ClassVar[int] = 12
 
@@ -102,9 +109,6 @@ class FormulaReader(ABC, Generic[Value]):
     def plus(self, one: Value, other: Value) -> Value: ...
 
     @abstractmethod
-    def minus(self, one: Value, other: Value) -> Value: ...
-
-    @abstractmethod
     def negative(self, value: Value) -> Value: ...
 
     @abstractmethod
@@ -120,35 +124,13 @@ class FormulaReader(ABC, Generic[Value]):
     def is_rational(self, value: Value) -> bool:
         """Whether it is a rational number, so that an integer in front may make it a mixed number."""
 
-    def root(self, value: Value, degree: Value | None) -> Value:
-        """The square root without a ``degree``."""
+    def _undecided(self, *arguments: Any, **options: Any) -> Any:
         raise UndecidedError
 
-    def factorial(self, value: Value) -> Value:
-        raise UndecidedError
+    root = factorial = binomial = absolute = infinity = function = call = series = _undecided
 
-    def binomial(self, n: Value, k: Value) -> Value:
-        raise UndecidedError
-
-    def absolute(self, value: Value) -> Value:
-        raise UndecidedError
-
-    def infinity(self) -> Value:
-        raise UndecidedError
-
-    def series(
-        self, name: str, index: str, bounds: tuple[Value, Value] | None, read_term: Callable[[], Value]
-    ) -> Value:
-        r"""A ``sum`` or ``prod`` over an index, whose term is read by ``read_term``; without bounds, over all."""
-        raise UndecidedError
-
-    def function(self, name: str, index: Value | None, argument: Value) -> Value:
-        r"""Of ``sin`` or another name, and the index of ``\log_2``."""
-        raise UndecidedError
-
-    def call(self, name: str, arguments: list[Value]) -> Value:
-        """Of ``f(x)``, ``y(0)`` or ``f(x, y)``, which may be products."""
-        raise UndecidedError
+    def minus(self, one: Value, other: Value) -> Value:
+        return self.plus(one, self.negative(other))
 
     def function_to_power(self, name: str, index: Value | None, argument: Value, exponent: Value) -> Value:
         r"""Of ``\sin^2 x``."""

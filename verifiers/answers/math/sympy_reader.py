@@ -59,9 +59,6 @@ class _SympyReader(FormulaReader[Any]):
     def plus(self, one: Any, other: Any) -> Any:
         return _flat(sympy.Add, one, other)
 
-    def minus(self, one: Any, other: Any) -> Any:
-        return self.plus(one, self.negative(other))
-
     def negative(self, value: Any) -> Any:
         return -value if value.is_Number else self.times(sympy.S.NegativeOne, value)
 

@@ -99,7 +99,7 @@ class Number:
 def read_number(text: str) -> Number | None:
     """The number that all of a text in normal spelling is, or ``None``. Raises ``OverLimitError``."""
     if text.isdecimal() and text.isascii():
-        return Number(_integer(text))
+        return Number(Fraction(int(_bounded(text, MAX_DIGITS))))
     if match := _PLAIN.fullmatch(text):  # most numbers; the rest of this function reads them too, slowly
         return _plain_number(*match.groups())
     if _NO_NUMBER.match(text):
@@ -192,12 +192,12 @@ def _fraction(match: re.Match[str]) -> tuple[Fraction, None] | None:
     else:
         top, bottom = match[1] or match[2], match[3] or match[4]
     value = _quotient(top, bottom)
-    return None if value is None else (_integer(whole) + value, None)
+    return None if value is None else (_decimal(whole) + value, None)
 
 
 def _power(match: re.Match[str]) -> tuple[Fraction, None] | None:
     """A power, unless it is undefined or larger than what is worked out."""
-    base, power = _integer(match[1]), int(_bounded(match[2] or match[3], 5))
+    base, power = _decimal(match[1]), int(_bounded(match[2] or match[3], 5))
     if abs(power) * log10(max(int(base), 2)) > MAX_EXPONENT or (base == 0 and power < 0):
         return None
     return base**power, None
@@ -263,10 +263,6 @@ def _decimal(text: str) -> Fraction:
     return Fraction(digits, 10 ** len(places)) if places else Fraction(digits)
 
 
-def _integer(text: str) -> Fraction:
-    return Fraction(int(_bounded(text, MAX_DIGITS)))
-
-
 def _bounded(text: str, digits: int) -> str:
     if len(text) > digits:
         raise OverLimitError(f"a number of {len(text)} digits is too long")
@@ -274,6 +270,4 @@ def _bounded(text: str, digits: int) -> str:
 
 
 def _skip_spaces(text: str, at: int) -> int:
-    while at < len(text) and text[at] == " ":
-        at += 1
-    return at
+    return len(text) - len(text[at:].lstrip(" "))

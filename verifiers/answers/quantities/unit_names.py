@@ -23,8 +23,6 @@ kg kgs kilogram kilograms kilogramme kilogrammes kilo kilos
 ton tons
 tonne tonnes
 s second seconds sec secs
-ms millisecond milliseconds
-ns nanosecond nanoseconds
 min minute minutes mins
 h hour hours hr hrs
 day days
@@ -52,32 +50,17 @@ tbsp tablespoon tablespoons
 ha hectare hectares
 acre acres
 N newton newtons
-kn kilonewton kilonewtons
-mJ millijoule millijoules
-MJ megajoule megajoules
 J joule joules
-kj kilojoule kilojoules
 W watt watts
-kw kilowatt kilowatts
-mW milliwatt milliwatts
-MW megawatt megawatts
 kwh
 V volt volts
-kv kilovolt kilovolts
-mV millivolt millivolts
 eV electronvolt electronvolts electron-volt electron-volts
-mA milliampere milliamperes milliamp milliamps
 A ampere amperes amp amps
 ohm ohms
 pa pascal pascals
-kpa kilopascal kilopascals
-MPa megapascal megapascals
 bar
 atm atmosphere atmospheres
 hz hertz
-khz kilohertz
-mhz megahertz
-ghz gigahertz
 mol mole moles
 cal calorie calories
 kcal kilocalorie kilocalories
@@ -132,7 +115,7 @@ _PREFIXES = {"pico": "p", "nano": "n", "micro": "u", "milli": "m", "kilo": "k", 
 _PREFIXED = {
     "second": "s", "newton": "N", "joule": "J", "watt": "W", "volt": "V", "amp": "A", "ampere": "A", "farad": "F",
     "coulomb": "C", "tesla": "T", "henry": "H", "weber": "Wb", "pascal": "Pa", "mole": "mol", "electronvolt": "eV",
-    "becquerel": "Bq", "gray": "Gy", "sievert": "Sv",
+    "becquerel": "Bq", "gray": "Gy", "sievert": "Sv", "hertz": "Hz",
 }  # fmt: skip
 _IN_WORDS = {
     f"{prefix}{name}{plural}": f"{letter}{symbol}"
@@ -140,8 +123,9 @@ _IN_WORDS = {
     for name, symbol in _PREFIXED.items()
     for plural in ("", "s")
 }
+_IN_LOWER_CASE = {symbol.lower(): symbol for symbol in ("ms", "ns", "kN", "kJ", "kW", "kV", "kPa", "kHz", "MHz", "GHz")}
 MEASURES = frozenset(_spellings(_MEASURES).values())
-NAMES = CURRENCIES | _IN_WORDS | _spellings(_MEASURES) | _spellings(_OTHERS)
+NAMES = CURRENCIES | _IN_WORDS | _IN_LOWER_CASE | _spellings(_MEASURES) | _spellings(_OTHERS)
 """The name of a unit by each of its spellings, except for single letters. Only codes of currencies are in capitals."""
 del NAMES["l"]
 LETTERS = {**{letter: letter for letter in "mgshLNJWVKCFATH"}, "l": "L"}
