@@ -177,7 +177,7 @@ def _verdict_by(gold: Gold, final: ExtractedAnswer, rules: Rules) -> Verdict:
     verdicts = [decide(gold, answer, final, rules) for answer in final.answers]
     if all(verdict.correct for verdict in verdicts):
         return verdicts[0]
-    joined = several(gold, final.answers, rules) if gold.is_mathematics else None
+    joined = several(gold, final.answers, rules)
     return joined._replace(rule="elements") if joined else Verdict(False, "several different answers")
 
 

@@ -177,4 +177,4 @@ def _is_unevaluated(answer: Gold) -> bool:
 
 
 def _spelling(answer: Gold) -> str:
-    return squeezed(answer.parsed.text) if answer.is_mathematics else plain(answer.text)
+    return squeezed(answer.parsed.text) if isinstance(answer.answer, ParsedAnswer) else plain(answer.text)

@@ -22,9 +22,8 @@ from .answers.math.exact import approximate
 from .answers.math.normal import normal
 from .answers.math.parse import parse
 from .answers.math.parsed import Group, ParsedAnswer
-from .answers.math.percent_and_units import PERCENT
 from .answers.quantities.number import Number, OverLimitError, read_number
-from .answers.quantities.units import factor_at_start, measure_at_start, same_unit
+from .answers.quantities.units import PERCENT, factor_at_start, measure_at_start, same_unit
 from .answers.rules import inner_text, may_state, only_quantity
 
 MAX_LENGTH = 1000  # characters of an answer

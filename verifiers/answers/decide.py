@@ -18,11 +18,11 @@ from .kinds.plain_text import plain, same_text
 from .kinds.truth import names_truth
 from .kinds.truth import same as same_truth
 from .kinds.which_kind import MATHEMATICS, Kind
-from .math.algebra import DeadlineError, UnreadableError
+from .math.algebra import UnreadableError
 from .math.normal import normal
 from .math.parse import parse
 from .math.verdict import Rules, Verdict
-from .quantities.number import Number, OverLimitError
+from .quantities.number import Number
 from .quantities.units import factor_at_start, measure_at_start, read_unit, same_unit
 from .rules import first_rule, inner_text, may_state, only_number
 
@@ -79,7 +79,7 @@ def decide(gold: Gold, text: str, final: ExtractedAnswer, rules: Rules) -> Verdi
     inner = inner_text(text, final.source, gold.kind != "choice")
     if inner and (of_inner := decide(gold, inner, final, rules)).correct:
         return of_inner
-    if rule := _further_reading(gold, text, rules, final.source):
+    if rule := first_rule(gold, text, rules, final.source):
         return Verdict(True, f"right by the rule {rule!r}", rule)
     if failure:
         raise failure
@@ -118,13 +118,6 @@ def _at_first(gold: Gold, text: str, rules: Rules) -> tuple[Verdict, UnreadableE
         raise
     except UnreadableError as error:
         return Verdict(False, "a different text"), error
-
-
-def _further_reading(gold: Gold, text: str, rules: Rules, source: str) -> str | None:
-    try:
-        return first_rule(gold, text, rules, source)
-    except (OverLimitError, DeadlineError, UnreadableError):
-        return None
 
 
 def _by_kind(gold: Gold, text: str, rules: Rules) -> Verdict:

@@ -42,10 +42,6 @@ class Gold(NamedTuple):
     own: OwnKind | None = None
 
     @property
-    def is_mathematics(self) -> bool:
-        return isinstance(self.answer, ParsedAnswer)
-
-    @property
     def parsed(self) -> ParsedAnswer:
         """A gold answer of mathematics."""
         assert isinstance(self.answer, ParsedAnswer)

@@ -25,16 +25,16 @@ from .gold import Gold
 from .hedges import BETWEEN, CORRECTS, DENIES, DOUBTS, LEAVES_OPEN, NEARLY, WRONG
 from .kinds.date import Date, read_date, same_date
 from .kinds.plain_text import plain, same_text
+from .math.algebra import DeadlineError, UnreadableError
 from .math.compare import compare
 from .math.normal import normal
 from .math.parse import parse
-from .math.percent_and_units import PERCENT
 from .math.structures import same_structure
 from .math.verdict import Rules
 from .quantities.currencies import SIGNS
 from .quantities.number import Number, OverLimitError, read_number
 from .quantities.unit_names import NUMBER_WORDS
-from .quantities.units import factor_at_start, measure_at_start
+from .quantities.units import PERCENT, factor_at_start, measure_at_start
 
 _COMMENT = lazy_compile(r"(?<!\\)%")  # of LaTeX, in which a number may hide
 MAX_LENGTH = 400  # characters of a statement
@@ -189,11 +189,12 @@ RULES = (
 
 
 def first_rule(gold: Gold, text: str, rules: Rules, source: str) -> str | None:
-    """The name of the first rule that accepts an answer."""
-    for rule in RULES:
-        if gold.kind in rule.kinds and rule.accepts(gold, text, source, rules):
-            return rule.name
-    return None
+    """The name of the first rule that accepts an answer; ``None`` as well if one cannot read it."""
+    accepting = (rule.name for rule in RULES if gold.kind in rule.kinds and rule.accepts(gold, text, source, rules))
+    try:
+        return next(accepting, None)
+    except (OverLimitError, DeadlineError, UnreadableError):
+        return None
 
 
 def inner_text(text: str, source: str = "", of_option: bool = True) -> str | None:

@@ -20,7 +20,6 @@ _FIELD = lazy_compile(
     re.IGNORECASE,
 )
 _STRING = lazy_compile(r'"((?:[^"\\]|\\.)*)"(?=\s*(?:[,}\]]|\Z))', re.DOTALL)
-_SCALAR = lazy_compile(r"[^\s,{}\[\]\"]+(?=\s*[,}\]])")
 _GOES_ON = lazy_compile(r"\s*[,}\]]")
 # A backslash that escapes another one, and one of LaTeX that escapes nothing: both become two.
 _ESCAPE = lazy_compile(r'\\\\|\\(?!["\\/bfnrtu])|\\(?=[bfrt][a-z]{2}|n(?:eq?|u|abla|ot)(?![a-z])|u(?![0-9a-f]{4}))')
@@ -47,12 +46,9 @@ def _value(text: str, start: int) -> tuple[str, int] | None:
         return _decoded(string[1]), string.end()
     try:
         value, end = _DECODER.raw_decode(text, start)
-        if not _GOES_ON.match(text, end):
-            return None
     except (ValueError, RecursionError):
-        scalar = _SCALAR.match(text, start)
-        return (scalar.group(), scalar.end()) if scalar else None
-    answer = _text(value, text[start:end])
+        return None
+    answer = _text(value, text[start:end]) if _GOES_ON.match(text, end) else ""
     return (answer, end) if answer else None
 
 

@@ -25,7 +25,7 @@ _CONCLUDES = lazy_compile(
 )
 # "The median is 2.", "There are 3 dots in each group.", "Ann needs $23.", up to the number (TabMWP, MathVista)
 _SUBJECT = lazy_compile(r"[A-Z][^$]*\$?\Z")
-_VERB = lazy_compile(
+_GIVES = lazy_compile(
     r"(?:(?<! it) (?:is|are|was|were|equals|has|have|had|made|sold|got|took|takes|\w{3,12}ed)"
     r" (?:a total of |in |for )?(?:-\s?)?\$?|\$)\Z"
 )
@@ -139,7 +139,7 @@ def stated_calculation(text: str) -> str | None:
 def _with_digits(sentence: str) -> str:
     """A sentence without digits, with the number in words that it states in digits: "There are 6 seasons." """
     word = None if _DIGIT.search(sentence) else _NUMBER_WORD.search(sentence)
-    if word is None or not _VERB.search(sentence[max(0, word.start() - 30) : word.start()]):
+    if word is None or not _GIVES.search(sentence[max(0, word.start() - 30) : word.start()]):
         return sentence
     return sentence[: word.start()] + (in_digits(sentence[word.start() :]) or sentence[word.start() :])
 
@@ -241,4 +241,4 @@ def concludes(sentence: str) -> bool:
     if number is None or not {"$", "="}.isdisjoint(sentence[number.start() :]):
         return False
     before = sentence[: number.start()]
-    return bool(_VERB.search(before[-30:]) and _SUBJECT.match(before)) and not _REPORTS.search(before)
+    return bool(_GIVES.search(before[-30:]) and _SUBJECT.match(before)) and not _REPORTS.search(before)

@@ -73,23 +73,14 @@ def other_tags(text: str) -> ExtractedAnswer | None:
 
 def _not_mentioned(text: str, tags: list[Tag]) -> list[Tag]:
     """The tags without those that a sentence only mentions: "I will use <answer> tags", or in backquotes."""
-    rest = []
-    at = 0
-    while at < len(tags):
-        tag, following = tags[at], tags[at + 1] if at + 1 < len(tags) else None
-        at += 1
-        is_pair = not tag.closing and following is not None and following.closing
-        if (
-            is_pair
-            and following
-            and _is_mention(text, following)
-            and _BETWEEN.fullmatch(text, tag.end, following.start)
-        ):
-            at += 1
-            continue
-        if tag.closing or not _is_mention(text, tag):
+    rest: list[Tag] = []
+    for tag in tags:
+        is_closing = tag.closing and rest and not rest[-1].closing
+        if is_closing and _is_mention(text, tag) and _BETWEEN.fullmatch(text, rest[-1].end, tag.start):
+            rest.pop()
+        else:
             rest.append(tag)
-    return rest
+    return [tag for tag in rest if tag.closing or not _is_mention(text, tag)]
 
 
 def _is_mention(text: str, tag: Tag) -> bool:

@@ -15,7 +15,7 @@ from ..math.parse import exact_part, parse
 from ..math.parsed import Group, ParsedAnswer
 from ..math.verdict import Rules, Verdict
 from ..quantities.number import Number
-from .which_kind import read
+from .which_kind import MATHEMATICS, read
 
 
 class UndecidedError(UnreadableError):
@@ -39,14 +39,11 @@ def same(gold: Gold, text: str, rules: Rules) -> Verdict:
     assert isinstance(answer, ParsedAnswer)
     if text.isdecimal() and isinstance(gold.parsed.content, Number):  # most answers are plain integers
         return compare(gold.parsed, answer, rules)
-    return _in_words(gold.parsed, answer) or _compared(gold.parsed, answer, rules)
-
-
-def _in_words(gold: ParsedAnswer, answer: ParsedAnswer) -> Verdict | None:
-    """Why an answer is wrong by its words: ``18 more than eggs``, ``A or C`` where both are right."""
-    if is_relative(gold.text, answer.text):
+    if is_relative(gold.parsed.text, answer.text):
         return Verdict(False, "a range")
-    return Verdict(False, "several answers, or a doubt") if is_one_of_choices(gold, answer) else None
+    if is_one_of_choices(gold.parsed, answer):
+        return Verdict(False, "several answers, or a doubt")
+    return _compared(gold.parsed, answer, rules)
 
 
 def _compared(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
@@ -81,7 +78,7 @@ def _without_brackets(gold: ParsedAnswer, answer: ParsedAnswer) -> tuple[ParsedA
 
 def several(gold: Gold, answers: tuple[str, ...], rules: Rules) -> Verdict | None:
     """The verdict on several answers that are one together, as the elements of a set; ``None`` if they are not."""
-    if any(isinstance(parse(answer).content, Group) for answer in answers):
+    if gold.kind not in MATHEMATICS or any(isinstance(parse(answer).content, Group) for answer in answers):
         return None
     joined = parse(", ".join(answers))
     if not (isinstance(gold.parsed.content, Group) and isinstance(joined.content, Group)):

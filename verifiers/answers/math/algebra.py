@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import inf
 from typing import Any, NamedTuple
 
@@ -93,7 +93,7 @@ class _Comparison(NamedTuple):
     answer: str
     rel_tol: float | None
     decimals: int | None
-    variable: str | None = None
+    variable: str | None
 
 
 class Algebra:
@@ -104,34 +104,35 @@ class Algebra:
 
     def __init__(self) -> None:
         self.worker = ProgramWorker(f"{__package__}.algebra_worker", str(MEMORY))
-        self._results: dict[_Comparison, bool] = {}
-        self._too_slow: dict[_Comparison, float] = {}  # the longest time that was not enough
+        self._known: dict[_Comparison, bool | float] = {}  # results, or the longest time that was not enough
 
     def same(
-        self, gold: str, answer: str, time: TimeLimit, rel_tol: float | None = None, decimals: int | None = None
+        self,
+        gold: str,
+        answer: str,
+        time: TimeLimit,
+        rel_tol: float | None = None,
+        decimals: int | None = None,
+        variable: str | None = None,
     ) -> bool:
-        """Whether two formulas in normal LaTeX are equal.
+        """Whether two formulas in normal LaTeX are equal; with a variable, or "", whether they are the same family.
 
-        Raises ``OverLimitError``, ``DeadlineError`` or ``UnreadableError``.
+        For families see ``sympy_families.same_family``. Raises ``OverLimitError``, ``DeadlineError`` or
+        ``UnreadableError``.
         """
-        return self._result(_Comparison(_with_plain_names(gold), _with_plain_names(answer), rel_tol, decimals), time)
-
-    def same_family(self, gold: str, answer: str, variable: str, time: TimeLimit) -> bool:
-        """Whether two formulas are the same family, see ``sympy_families.same_family``. Raises the same errors."""
-        return self._result(_Comparison(_with_plain_names(gold), _with_plain_names(answer), None, None, variable), time)
-
-    def _result(self, comparison: _Comparison, time: TimeLimit) -> bool:
-        if comparison in self._results:
-            return self._results[comparison]
-        seconds = time.left()
-        if seconds <= self._too_slow.get(comparison, 0.0):
+        comparison = _Comparison(_with_plain_names(gold), _with_plain_names(answer), rel_tol, decimals, variable)
+        known, seconds = self._known.get(comparison, 0.0), time.left()
+        if isinstance(known, bool):
+            return known
+        if seconds <= known:
             raise DeadlineError
+        if len(self._known) >= MAX_RESULTS:
+            self._known.clear()
         try:
-            result = self._compare(comparison, time)
+            self._known[comparison] = result = self._compare(comparison, time)
         except DeadlineError:
-            _remember(self._too_slow, comparison, seconds)
+            self._known[comparison] = seconds
             raise
-        _remember(self._results, comparison, result)
         return result
 
     def _compare(self, comparison: _Comparison, time: TimeLimit) -> bool:
@@ -176,14 +177,7 @@ class Algebra:
 
     def clear(self) -> None:
         """Forget all results."""
-        self._results.clear()
-        self._too_slow.clear()
-
-
-def _remember(results: dict[_Comparison, Any], comparison: _Comparison, result: Any) -> None:
-    if len(results) >= MAX_RESULTS:
-        results.clear()
-    results[comparison] = result
+        self._known.clear()
 
 
 ALGEBRA = Algebra()
@@ -252,7 +246,8 @@ def check_size(text: str) -> None:
     """Raise ``OverLimitError`` for a formula that may take very long and is larger than any honest answer."""
     if len(text) > MAX_LENGTH:
         raise OverLimitError(f"a formula of {len(text)} characters is too long")
-    if sum(map(text.count, "({[")) > MAX_NESTING and _nesting(text) > MAX_NESTING:
+    depths = accumulate((character in "({[") - (character in ")}]") for character in text)
+    if sum(map(text.count, "({[")) > MAX_NESTING and max(depths) > MAX_NESTING:
         raise OverLimitError("brackets are nested too deeply")
     if ("^" in text or "*" in text) and _TOWER.search(text):
         raise OverLimitError("a tower of powers is too large")
@@ -265,15 +260,6 @@ def check_size(text: str) -> None:
             raise OverLimitError("a factorial is too large")
     if _BINOMIAL.search(text) and any(_too_large(number) for number in re.findall(r"\d+", text)):
         raise OverLimitError("a binomial is too large")
-
-
-def _nesting(text: str) -> int:
-    """How deep brackets of any kind are nested."""
-    depth = deepest = 0
-    for character in text:
-        depth += (character in "({[") - (character in ")}]")
-        deepest = max(deepest, depth)
-    return deepest
 
 
 def _has_word(text: str) -> bool:

@@ -41,9 +41,13 @@ def decide(one: str, other: str) -> bool | None:
     """Whether two formulas in normal LaTeX are equal; ``None`` if that is left to computer algebra."""
     first, second = _read(one), _read(other)
     try:
-        return None if first is None or second is None else _same(first, second)
-    except (UndecidedError, TooLargeError):
-        return None
+        if isinstance(first, Quotient) and isinstance(second, Quotient):
+            return first.same(second)
+        if isinstance(first, _Equation) and isinstance(second, _Equation):
+            return first.zero.proportional(second.zero)
+    except TooLargeError:
+        pass
+    return None
 
 
 def readable(text: str) -> bool:
@@ -63,14 +67,6 @@ def approximate(content: Content) -> Fraction | None:
         return content.value
     value = _read(content.text) if isinstance(content, Formula) else None
     return value.approximate() if isinstance(value, Quotient) and value.is_constant() else None
-
-
-def _same(one: _Value, other: _Value) -> bool:
-    if isinstance(one, Quotient) and isinstance(other, Quotient):
-        return one.same(other)
-    if isinstance(one, _Equation) and isinstance(other, _Equation):
-        return one.zero.proportional(other.zero)
-    raise UndecidedError
 
 
 @lru_cache(maxsize=4096)

@@ -124,7 +124,7 @@ class FormulaReader(ABC, Generic[Value]):
     def is_rational(self, value: Value) -> bool:
         """Whether it is a rational number, so that an integer in front may make it a mixed number."""
 
-    def _undecided(self, *arguments: Any, **options: Any) -> Any:
+    def _undecided(self, *arguments: Any, **options: Any) -> Value:
         raise UndecidedError
 
     root = factorial = binomial = absolute = infinity = function = call = series = _undecided

@@ -15,6 +15,7 @@ from grpo_env.lazy_regex import lazy_compile
 
 from ...words import normalized
 from ..quantities.unit_names import LETTERS
+from .brackets import closes_at_end
 
 Replacement: TypeAlias = str | Callable[[re.Match[str]], str]
 
@@ -160,12 +161,10 @@ def _vector(match: re.Match[str]) -> str:
 
 
 # Rewritings in this order; the first text of each is in every match of its pattern, and is found faster.
-_COMMANDS = (
-    ("\\!", _UNPRINTED, ""),
-    ("phantom", _UNPRINTED, ""),
+_COMMANDS: tuple[tuple[str, re.Pattern[str], Replacement], ...] = (
+    *((unprinted, _UNPRINTED, "") for unprinted in ("\\!", "phantom")),
     ("\\operatorname", _FUNCTION, r"\\\1 "),
-    ("\\times", _BOLD, _vector),
-    ("\\cdot", _BOLD, _vector),
+    *((product, _BOLD, _vector) for product in ("\\times", "\\cdot")),
     ("\\var", _VARIANT, _one_form),
     ("\\", _COMMAND, lambda match: _NEW_NAMES.get(match[1], match[0])),
     ("\\top", _TRANSPOSE, lambda match: "^{-T}" if match[1] else "^T "),
@@ -173,32 +172,21 @@ _COMMANDS = (
     ("\\mathcal", _ORDER, "O"),
     ("\\text", _TEXT, _plain_text),
     ("\\text", _BARE_TEXT, " "),
-    ("\\sqrt(", _ROOT_OF_BRACKETS, r"\\sqrt{\1}"),
-    ("\\sqrt (", _ROOT_OF_BRACKETS, r"\\sqrt{\1}"),
+    *((root, _ROOT_OF_BRACKETS, r"\\sqrt{\1}") for root in ("\\sqrt(", "\\sqrt (")),
     ("\\mathbb R", _REALS, r"\\mathbb{R}"),
-    ("\\%", _ESCAPED_SIGN, r"\1"),
-    ("\\$", _ESCAPED_SIGN, r"\1"),
-    ("\\&", _ESCAPED_SIGN, r"\1"),
+    *((sign, _ESCAPED_SIGN, r"\1") for sign in ("\\%", "\\$", "\\&")),
 )
 _ALL: tuple[tuple[str, re.Pattern[str], Replacement], ...] = (
     ("\\\\[", _ROW_SPACE, r"\\\\"),
-    ("rt{", _NO_BACKSLASH, lambda match: "\\" + match[0]),
-    ("ac{", _NO_BACKSLASH, lambda match: "\\" + match[0]),
-    ("Theta(", _NO_BACKSLASH, lambda match: "\\" + match[0]),
-    ("Omega(", _NO_BACKSLASH, lambda match: "\\" + match[0]),
-    ("0i", _NO_IMAGINARY, ""),
-    ("0 i", _NO_IMAGINARY, ""),
+    *((end, _NO_BACKSLASH, r"\\\g<0>") for end in ("rt{", "ac{", "Theta(", "Omega(")),
+    *((zero, _NO_IMAGINARY, "") for zero in ("0i", "0 i")),
     ("0", _PREFIXED, lambda match: str(int(match[0], 0))),
     ("{,}", _BRACED_COMMA, _with_point),
-    ("{,}", _BRACED_SIGN, r"\1"),
-    ("{:}", _BRACED_SIGN, r"\1"),
+    *((braced, _BRACED_SIGN, r"\1") for braced in ("{,}", "{:}")),
     ("=", _COMPARISON, lambda match: r"\le " if match[0] == "<=" else r"\ge "),
     *((space, _SPACES, " ") for space in (r"\,", r"\;", r"\:", "\\ ", "quad", "~")),
 )
-_BRACES = (
-    *((brace, _SPACE_IN_BRACES, r"{\1") for brace in ("{ ", "{- ", "{+ ")),
-    (" }", _SPACE_AT_END, ""),
-)
+_BRACES = (*((brace, _SPACE_IN_BRACES, r"{\1") for brace in ("{ ", "{- ", "{+ ")), (" }", _SPACE_AT_END, ""))
 
 
 def normal(text: str) -> str:
@@ -256,7 +244,7 @@ def _without_wrappers(text: str) -> str:
     if html := _HTML.fullmatch(text):
         text = html[2].strip()
     braced = _BRACED.match(text)
-    if braced and text.endswith("}") and _closes_at_end(text, braced.end()):
+    if braced and text.endswith("}") and closes_at_end(text[braced.end() - 1 :]):
         text = text[braced.end() : -1].strip()
     return text
 
@@ -333,15 +321,6 @@ def _braced(text: str) -> str:
                 missing.pop()
                 added.pop()
     return "".join(parts)
-
-
-def _closes_at_end(text: str, start: int) -> bool:
-    depth = 1
-    for match in re.finditer(r"\\.|[{}]", text[start:]):
-        depth += {"{": 1, "}": -1}.get(match.group(), 0)
-        if depth == 0:
-            return start + match.end() == len(text)
-    return False
 
 
 def _ascii(text: str) -> str:

@@ -28,6 +28,7 @@ from .unit_names import (
 
 Unit: TypeAlias = tuple[tuple[str, int], ...]  # words in one spelling, each with its exponent, sorted
 
+PERCENT = ("%", 1)
 MAX_WORDS = 8
 MAX_MEASURE = 4  # words
 

@@ -59,7 +59,7 @@ def same_constant_family(gold: str, answer: str, time: TimeLimit) -> bool:
     if len(new) != len(constants) or not all(map(_POSSIBLE.fullmatch, new)):
         return False
     texts = _renamed(one.formula, constants), _renamed(other.formula, new)
-    return ALGEBRA.same_family(*texts, variable.lstrip("\\"), time)
+    return ALGEBRA.same(*texts, time, variable=variable.lstrip("\\"))
 
 
 def _constants(form: _Form) -> tuple[frozenset[str], str]:
