@@ -26,10 +26,11 @@ from .hedges import BETWEEN, CORRECTS, DENIES, DOUBTS, LEAVES_OPEN, NEARLY, WRON
 from .kinds.date import Date, read_date, same_date
 from .kinds.plain_text import plain, same_text
 from .math.algebra import DeadlineError, UnreadableError
-from .math.compare import compare
+from .math.compare import compare, same_element
 from .math.normal import normal
 from .math.parse import parse
-from .math.structures import same_structure
+from .math.structures.constant_families import same_constant_family
+from .math.structures.equation_lists import same_equations
 from .math.verdict import Rules
 from .quantities.currencies import SIGNS
 from .quantities.number import Number, OverLimitError, read_number
@@ -71,7 +72,6 @@ _SAID_OPTION = lazy_compile(rf"{_OPTION.pattern}|[A-H][,.]\s+(?=\S)(?!\(?[A-H]\b
 _AMOUNT = lazy_compile(r"[-+$€£¥]{0,2}[\d.,]+(?: ?[^\W\d_]{2,}){0,2}\.?")  # 7 dozen, 31切れ
 _BEHIND = lazy_compile(r"(?<=\w)\s?\([^()]*=[^()]*\)\W*\Z")
 _WORD = lazy_compile(r"[^\W\d_]{2}")
-_LETTERS = lazy_compile(r"[A-J]{2,10}")
 _NO_SOLUTION = lazy_compile(
     r"(?:there (?:is|are) |(?:the|this) (?:equation|inequality|system(?: of equations)?|problem) has )?"
     r"no (?:(?:such )?solutions?)(?: exists?)?|(?:the )?empty set|\\emptyset|\\\{\s*\\\}|\{\s*\}",
@@ -153,12 +153,7 @@ def is_named(gold: Gold, text: str, source: str, rules: Rules) -> bool:
 def letters(gold: Gold, text: str, source: str, rules: Rules) -> bool:
     """Whether an answer is the letters of a list of options without anything between them: ``AB`` for ``A, B``."""
     options = re.findall(r"\b[A-J]\b", gold.text)
-    return (
-        len(options) > 1
-        and options == sorted(options)
-        and _LETTERS.fullmatch(text.strip()) is not None
-        and sorted(options) == sorted(text.strip())
-    )
+    return len(options) > 1 and options == sorted(options) == sorted(text.strip())
 
 
 def listed(gold: Gold, text: str, source: str, rules: Rules) -> bool:
@@ -175,7 +170,11 @@ def absent(gold: Gold, text: str, source: str, rules: Rules) -> bool:
 
 
 def structure(gold: Gold, text: str, source: str, rules: Rules) -> bool:
-    return same_structure(gold.parsed.text, text, rules)
+    """Whether an answer as it was written is right, by a form that both have."""
+    one, other = gold.parsed.text, parse(text).text
+    return same_constant_family(one, other, rules.time) or same_equations(
+        one, other, lambda a, b: same_element(parse(a), parse(b), rules)
+    )
 
 
 RULES = (

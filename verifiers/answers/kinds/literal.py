@@ -16,9 +16,8 @@ MAX_QUOTED = 2000  # characters of a quoted text
 
 def read(text: str) -> Json:
     """The value of a literal. Raises ``JsonError``."""
-    if (quoted := _quoted(text)) is not None:
-        return quoted
-    return literal(text)
+    quoted = _quoted(text)
+    return literal(text) if quoted is None else quoted
 
 
 def is_literal(text: str) -> bool:

@@ -70,16 +70,12 @@ def plain(text: str) -> str:
         for pattern, replacement in _COMMANDS:
             text = pattern.sub(replacement, text)
         for _ in range(4):
-            before, text = text, _BRACED.sub(_without_braces, _WRAPPED.sub(r"\1", text))
+            before, text = text, _BRACED.sub(r"\1\2\3", _WRAPPED.sub(r"\1", text))
             if text == before:
                 break
     if "{" in text:
-        text = _BRACED.sub(_without_braces, text)
+        text = _BRACED.sub(r"\1\2\3", text)
     return " ".join(_unwrapped(text).split())
-
-
-def _without_braces(match: re.Match[str]) -> str:
-    return (match[1] or "") + (match[2] or match[3] or "")
 
 
 def _unwrapped(text: str) -> str:

@@ -25,7 +25,7 @@ from grpo_env.lazy_regex import lazy_compile
 from ..math.brackets import items
 from ..math.normal import normal
 from ..math.parse import as_set, parse
-from ..math.parsed import Content, Formula, Group, ParsedAnswer, Words
+from ..math.parsed import Formula, Group, ParsedAnswer, Words
 from ..math.real_sets import INFINITIES, real_set
 from ..quantities.currencies import ISO, SIGNS
 from ..quantities.number import Number, OverLimitError, read_number
@@ -170,15 +170,11 @@ def read(kind: Kind, text: str, is_fixed: bool) -> Answer:
 
 def is_of(kind: Kind, answer: Answer) -> bool:
     """Whether a gold answer that was read as a kind is of it."""
-    if kind == "truth":
-        return isinstance(answer, str) and is_truth(answer)
-    if kind in ("text", "choice"):
-        return kind == "text" or (isinstance(answer, str) and _CHOICE.fullmatch(plain(answer).upper()) is not None)
-    if kind == "literal":
-        return isinstance(answer, str) and is_literal(answer)
-    if kind == "date":
+    if isinstance(answer, ParsedAnswer):
+        types = {"number": Number, "set": Group, "tuple": Group, "formula": Formula | Number | Group}
+        return isinstance(answer.content, types[kind])
+    if isinstance(answer, Date) or kind == "date":
         return isinstance(answer, Date)
-    types: dict[Kind, type[Content] | tuple[type[Content], ...]] = {
-        "number": Number, "set": Group, "tuple": Group, "formula": (Formula, Number, Group),
-    }  # fmt: skip
-    return isinstance(answer, ParsedAnswer) and isinstance(answer.content, types[kind])
+    if kind == "choice":
+        return _CHOICE.fullmatch(plain(answer).upper()) is not None
+    return kind == "text" or (is_truth(answer) if kind == "truth" else is_literal(answer))

@@ -26,7 +26,7 @@ _UNSIGNED = r"(?:\d{1,3}(?:(?:,\d{3})+|(?: \d{3})+(?!\d))|\d+)(?:\.\d*)?|\.\d+"
 _POWER = (
     r"(?:[eE]([-+]?\d+)|(?:\s*(?:\\times|\\cdot|\*|x)\s*|\s+)10\s*(?:\^|\*\*)\s*(?:\{\s*([-+]?\d+)\s*\}|([-+]?\d+)))"
 )
-_PLAIN = lazy_compile(r"(-?)(?:(\d+(?:\.\d+)?)|\\frac\{(\d+)\}\{(\d+)\})", re.ASCII)
+_PLAIN = lazy_compile(r"(-?)(\d+(?:\.\d+)?)", re.ASCII)
 _DECIMAL = lazy_compile(rf"({_UNSIGNED})(?:{_POWER})?")
 # The period of a repeating decimal: under a bar, in brackets, between dots on its first and last digit.
 _REPEATING = lazy_compile(
@@ -89,11 +89,9 @@ class Number:
 
     def equals(self, other: Number) -> bool:
         """Whether the values are the same. A numeral with a base also equals its digits without the base."""
-        if self.value == other.value:
-            return True
-        if self.numeral is not None and other.numeral is None:
-            return self.numeral == other.value
-        return other.numeral is not None and self.numeral is None and self.value == other.numeral
+        if self.value == other.value or None not in (self.numeral, other.numeral):
+            return self.value == other.value
+        return self.numeral == other.value or self.value == other.numeral
 
 
 def read_number(text: str) -> Number | None:
@@ -101,7 +99,7 @@ def read_number(text: str) -> Number | None:
     if text.isdecimal() and text.isascii():
         return Number(Fraction(int(_bounded(text, MAX_DIGITS))))
     if match := _PLAIN.fullmatch(text):  # most numbers; the rest of this function reads them too, slowly
-        return _plain_number(*match.groups())
+        return Number(-_decimal(match[2]) if match[1] else _decimal(match[2]))
     if _NO_NUMBER.match(text):
         return None
     if text[:3].isalpha() and (spelled := in_digits(text)):
@@ -132,16 +130,6 @@ def _unit_behind(text: str, at: int, is_money: bool) -> Unit | None:
         return read_unit(text, at)
     unit = read_unit(f"${text[at:]}", 0)
     return None if unit is None else tuple(pair for pair in unit if pair[0] != "$")
-
-
-def _plain_number(sign: str, decimal: str, top: str, bottom: str) -> Number | None:
-    if decimal:
-        value = _decimal(decimal)
-    elif divisor := int(_bounded(bottom, MAX_DIGITS)):
-        value = Fraction(int(_bounded(top, MAX_DIGITS)), divisor)
-    else:
-        return None
-    return Number(-value if sign else value)
 
 
 def _signs(text: str) -> tuple[int, str, int]:
