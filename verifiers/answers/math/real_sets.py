@@ -52,10 +52,13 @@ def real_set(content: Content) -> Pieces | None:
         return _merged([(Edge(*number, -1), Edge(*number, 1)) for number in numbers if not number[0]])
     if content.kind not in ("()", "[]", "(]", "[)") or len(numbers) != 2:
         return None
-    low, high = numbers
-    first = Edge(*low, 0 if low[0] else 1 if content.kind[0] == "(" else -1)
-    last = Edge(*high, 0 if high[0] else -1 if content.kind[1] == ")" else 1)
-    return ((first, last),) if first < last else None
+    return _from_to(numbers[0], numbers[1], content.kind)
+
+
+def _from_to(low: tuple[int, Fraction], high: tuple[int, Fraction], brackets: str) -> Pieces | None:
+    first = Edge(*low, 0 if low[0] else 1 if brackets[0] == "(" else -1)
+    last = Edge(*high, 0 if high[0] else -1 if brackets[1] == ")" else 1)
+    return _merged([(first, last)]) if first < last else None
 
 
 def group(pieces: Pieces) -> Group:

@@ -119,7 +119,7 @@ def _same_values(a: sympy.Expr, b: sympy.Expr, closeness: Closeness) -> bool:
         return _same_constants(a, b, closeness)
     # Points where a root or logarithm is not real are skipped, even where the product of two of them is real.
     roots = a.atoms(sympy.Pow, sympy.log) | b.atoms(sympy.Pow, sympy.log)
-    roots = {part for part in roots if part.free_symbols <= set(symbols) and not (part.is_Pow and part.exp.is_Integer)}
+    roots = {part for part in roots if not _is_power(part) and part.free_symbols <= set(symbols)}
     agreed = 0
     counted = _bounds(a) | _bounds(b)
     for point in _points(a, b, symbols, counted):
@@ -205,6 +205,10 @@ def _points(
                 numerator, denominator = numerator // 1000, 104
             point[symbol] = scale * signs[symbol][number] * sympy.Rational(numerator, denominator)
         yield point
+
+
+def _is_power(part: Any) -> bool:
+    return bool(part.is_Pow and part.exp.is_Integer)
 
 
 def _real(value: Any) -> bool:

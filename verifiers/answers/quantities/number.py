@@ -26,7 +26,7 @@ _UNSIGNED = r"(?:\d{1,3}(?:(?:,\d{3})+|(?: \d{3})+(?!\d))|\d+)(?:\.\d*)?|\.\d+"
 _POWER = (
     r"(?:[eE]([-+]?\d+)|(?:\s*(?:\\times|\\cdot|\*|x)\s*|\s+)10\s*(?:\^|\*\*)\s*(?:\{\s*([-+]?\d+)\s*\}|([-+]?\d+)))"
 )
-_PLAIN = lazy_compile(r"(-?)(\d+(?:\.\d+)?)", re.ASCII)
+_PLAIN = lazy_compile(r"(-?)(?:(\d+(?:\.\d+)?)|\\frac\{(\d+)\}\{(\d+)\})", re.ASCII)
 _DECIMAL = lazy_compile(rf"({_UNSIGNED})(?:{_POWER})?")
 # The period of a repeating decimal: under a bar, in brackets, between dots on its first and last digit.
 _REPEATING = lazy_compile(
@@ -99,7 +99,8 @@ def read_number(text: str) -> Number | None:
     if text.isdecimal() and text.isascii():
         return Number(Fraction(int(_bounded(text, MAX_DIGITS))))
     if match := _PLAIN.fullmatch(text):  # most numbers; the rest of this function reads them too, slowly
-        return Number(-_decimal(match[2]) if match[1] else _decimal(match[2]))
+        value = _decimal(match[2]) if match[2] else _quotient(match[3], match[4])
+        return None if value is None else Number(-value if match[1] else value)
     if _NO_NUMBER.match(text):
         return None
     if text[:3].isalpha() and (spelled := in_digits(text)):
@@ -107,8 +108,7 @@ def read_number(text: str) -> Number | None:
     if not _DIGIT.search(text):
         return None
     sign, currency, at = _signs(text)
-    reading = _read_value(text, at)
-    if reading is None:
+    if (reading := _read_value(text, at)) is None:
         return None
     value, numeral, at = reading
     if at == len(text):
