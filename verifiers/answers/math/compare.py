@@ -30,11 +30,12 @@ from typing import TypeGuard
 from grpo_env.lazy_regex import lazy_compile
 
 from ..quantities.number import Number, OverLimitError
-from ..quantities.units import PERCENT, same_unit, split_unit
+from ..quantities.units import same_unit, split_unit
 from .algebra import ALGEBRA, UnreadableError
 from .normal import same_text, squeezed
 from .notation import as_coordinates, as_vector, in_radians, without_argument
 from .parsed import Content, Formula, Group, ParsedAnswer, Words
+from .percent_and_units import same_number
 from .real_sets import INFINITIES, real_set
 from .verdict import Rules, Verdict
 
@@ -53,42 +54,16 @@ def compare(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
     one, other = gold.content, answer.content
     both_named = gold.variable and answer.variable and gold is not answer
     if not both_named and isinstance(one, Number) and isinstance(other, Number):
-        return _same_number(one, other, rules)
+        return same_number(one, other, rules)
     if type(one) is type(other) and same_text(gold.text, answer.text):
         return Verdict(True, "the same text")
     if gold.variable and answer.variable and _names(gold.variable).isdisjoint(_names(answer.variable)):
         return _different_names(gold, answer, rules)
     if isinstance(one, Number) and isinstance(other, Number):
-        return _same_number(one, other, rules)
+        return same_number(one, other, rules)
     if gold.variable and answer.variable and squeezed(gold.variable) != squeezed(answer.variable):  # p=q, p
         gold, answer = (ParsedAnswer(side.right_side, side.content) for side in (gold, answer))
     return _other_kinds(gold, answer, rules)
-
-
-def _same_number(gold: Number, answer: Number, rules: Rules) -> Verdict:
-    if gold.unit or answer.unit:
-        left_out = not (gold.unit and answer.unit)
-        if not same_unit(gold.unit, answer.unit) or (left_out and not (gold.bare and answer.bare)):
-            return Verdict(False, "a different unit")
-        if rules.percent == "equal" and (PERCENT in gold.unit) != (PERCENT in answer.unit):
-            return _percentage(gold, answer, rules)
-    if gold.equals(answer):
-        return Verdict(True, "the same number")
-    reason = rules.close(gold.value, answer.value)
-    return Verdict(True, reason) if reason else Verdict(False, "a different number")
-
-
-def _percentage(gold: Number, answer: Number, rules: Rules) -> Verdict:
-    """The verdict on a percentage and a number: equal values, or the sign of a percentage from 1 % on left out."""
-    one, other = (number.value / 100 if PERCENT in number.unit else number.value for number in (gold, answer))
-    if one == other or rules.close(one, other):
-        return Verdict(True, "the same number, one as a percentage")
-    if min(abs(gold.value), abs(answer.value)) >= 1:
-        if gold.equals(answer):
-            return Verdict(True, "the same number")
-        if reason := rules.close(gold.value, answer.value):
-            return Verdict(True, reason)
-    return Verdict(False, "a different number")
 
 
 def _names(variable: str) -> set[str]:
