@@ -54,11 +54,9 @@ def _may_have_question(text: str) -> bool:
     return (
         "Q" in text
         or ("#" in text and "\n##" in text)
-        or ("|" in text and "<|" in text)
-        or ("_" in text and "<start_of" in text)
+        or ("<" in text and ("<|" in text or "<eoa>" in text or "</s>" in text or "<start_of" in text))
         or ("P" in text and "Problem" in text)
         or ("U" in text and "User" in text)
         or ("H" in text and "Human" in text)
         or ("[" in text and "[INST]" in text)
-        or text.rstrip().endswith(">")
     )
