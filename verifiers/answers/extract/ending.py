@@ -11,9 +11,10 @@ _NEW_QUESTION = lazy_compile(
     r"|\n#{2,6}[ \t]*(?:Instruction|Question|Problem|User|Human|Input)\b"
     r"|<\|im_start\|>\s{0,3}user\b|<\|start_header_id\|>\s{0,3}user\b|<\|user\|>|<start_of_turn>\s{0,3}user\b|\[INST\]"
 )
-_REMAINS = lazy_compile(
-    r"(?:\s*(?:<eoa>|</s>|<\|[a-z_]{1,20}\|>)|\n\s*(?:Q|Question|User|Human|Problem)\s?:?)+\s*\Z"
-)  # of stop strings
+_REMAINS = lazy_compile(  # of a stop string
+    r"(?:<eoa>|</s>|<\|[a-z_]{1,20}\|>|\n[ \t]{0,9}(?:Q|Question|User|Human|Problem)\s?:?)\Z"
+)
+LONGEST_REMAINS = 40  # characters
 # "I hope this helps! Let me know if you have any other questions.", below Bard's answers of MathVista
 _FAREWELL = lazy_compile(
     r"(?:I hope (?:this|that)|(?:please )?let me know if|is there anything else"
@@ -42,11 +43,21 @@ def before_new_question(text: str) -> str:
     if not _may_have_question(text):
         return text
     if text.rstrip().endswith(_ENDS_OF_REMAINS) and "<s>" not in text:
-        text = _REMAINS.sub("", text)
+        text = _without_remains(text)
     question = _NEW_QUESTION.search(text)
     if question is None or _NEW_QUESTION.match("\n" + text.lstrip()) or not text[: question.start()].strip():
         return text
     return text[: question.start()]
+
+
+def _without_remains(text: str) -> str:
+    """The text without what stop strings left at its end. It is searched from the end, in linear time."""
+    end = len(text.rstrip())
+    while remains := _REMAINS.search(text, max(0, end - LONGEST_REMAINS), end):
+        end = remains.start()
+        while end and text[end - 1].isspace():
+            end -= 1
+    return text[:end]
 
 
 def _may_have_question(text: str) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from grpo_env.verifiers.answers.extract.ending import before_new_question
@@ -23,6 +25,7 @@ from grpo_env.verifiers.answers.extract.ending import before_new_question
         ("18\nQ", "18"),
         ("18\nQuestion:", "18"),
         ("18<|endoftext|>", "18"),
+        ("18</s>\n\n  Q:\n<|pad|> <|pad|><eoa>\n", "18"),
         ("18", None),
         ("The question: is it 18?", None),
         ("Question: What is 9*2?\n18", None),
@@ -34,3 +37,10 @@ from grpo_env.verifiers.answers.extract.ending import before_new_question
 )
 def test_the_text_before_a_new_question(text: str, kept: str | None) -> None:
     assert before_new_question(text).strip() == (text if kept is None else kept)
+
+
+@pytest.mark.parametrize("unit", ["\n", "\n Q", "\nQ ", "</s>", "<|pad|>"])
+@pytest.mark.parametrize("end", ["Q>", " Q:", "x>", "</s>"])
+def test_long_texts_take_linear_time(unit: str, end: str, long_text: Callable[[str], str]) -> None:
+    text = long_text(unit) + end
+    assert text.startswith(before_new_question(text))
