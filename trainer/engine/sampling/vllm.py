@@ -48,7 +48,7 @@ class VllmEngine(RolloutEngine):
         if find_spec("vllm") is None:
             raise UsageError(f"sampling.engine=vllm needs vLLM: {install('vllm')}, or give sampling.url")
         self._memory = gpu_memory_fraction
-        self.llm: Any = None
+        self.llm: Any = None  # vLLM's own object, once it has started
         self._adapter: Any = None  # vLLM's request for the current adapter, which is in ``_folder``
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._version = 0

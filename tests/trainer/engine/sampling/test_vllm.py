@@ -42,13 +42,13 @@ class Llm:
 def engine(monkeypatch: pytest.MonkeyPatch) -> VllmEngine:
     monkeypatch.setattr(vllm, "find_spec", lambda name: True)
     made = VllmEngine(0.3)
-    made._llm = Llm(can_sleep=True)
+    made.llm = Llm(can_sleep=True)
     return made
 
 
 def test_it_sleeps_during_the_update_and_wakes_with_the_new_weights(policy: Policy, engine: VllmEngine) -> None:
     """There is room for the cache only after the weights are in place."""
-    llm = engine._llm
+    llm = engine.llm
     engine.sleep()
     engine.sleep()
     assert llm.calls == ["sleep 2"]  # the weights are given up as well: new ones come
@@ -70,14 +70,14 @@ def test_it_sleeps_during_the_update_and_wakes_with_the_new_weights(policy: Poli
 def test_below_an_adapter_the_weights_are_kept(engine: VllmEngine) -> None:
     engine._adapter = object()
     engine.sleep()
-    assert engine._llm.calls == ["sleep 1"]
+    assert engine.llm.calls == ["sleep 1"]
 
 
 def test_on_a_cpu_it_stays_awake(policy: Policy, engine: VllmEngine) -> None:
-    engine._llm = Llm(can_sleep=False)
+    engine.llm = Llm(can_sleep=False)
     engine.sleep()
     engine.update_weights(policy, 1)
-    assert engine._llm.calls == ["reload_weights", "reset"]
+    assert engine.llm.calls == ["reload_weights", "reset"]
 
 
 def test_a_server_gets_weights_in_the_precision_of_the_run(model_folder: Path, tmp_path: Path) -> None:
