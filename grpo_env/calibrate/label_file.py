@@ -34,7 +34,7 @@ def is_label_file(path: Path) -> bool:
 
 def read_labels(path: Path) -> list[LabelRow]:
     """The rows of a file of labels, in order, each with its last label. Raises ``UsageError`` with the line."""
-    rows: dict[tuple[Any, ...], LabelRow] = {}
+    rows: dict[tuple[str, ...], LabelRow] = {}
     for record in read_records(path):
         row, where = record.row, f"{path}, {record.place}"
         if row is None:
@@ -47,8 +47,8 @@ def read_labels(path: Path) -> list[LabelRow]:
     return list(rows.values())
 
 
-def _key(row: LabelRow) -> tuple[Any, ...]:
-    return row.get("file"), row.get("line"), row["id"], row["completion"]  # ids need not be unique
+def _key(row: LabelRow) -> tuple[str, ...]:
+    return tuple(str(row.get(name)) for name in ("file", "line", "id", "completion"))  # ids need not be unique
 
 
 def _label(value: Any, where: str) -> bool | str | None:

@@ -43,6 +43,13 @@ def test_rows_with_one_id_are_told_apart_by_their_line(tmp_path: Path) -> None:
     assert labels(path) == [True, False]
 
 
+def test_ids_of_any_kind_tell_rows_apart(tmp_path: Path) -> None:
+    path = tmp_path / "labels.jsonl"
+    path.write_text("".join(json.dumps(label_row("a") | {"id": id}) + "\n" for id in ([1], [2], {"a": 1})))
+    press(path, "yny")
+    assert labels(path) == [True, False, True]
+
+
 def test_one_key_labels_a_row(file: Path) -> None:
     finished, shown = press(file, "ynsY")
     assert finished
