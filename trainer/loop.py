@@ -138,12 +138,17 @@ def learn(run: Run, recorder: Recorder, start: int) -> Result:
 
 
 def steps(run: Run, recorder: Recorder, start: int) -> Iterator[int]:
-    """The steps of a run, and around them what the weights until then are used for: evaluations and checkpoints."""
+    """The steps of a run, and around them what the weights until then are used for: evaluations and checkpoints.
+
+    An evaluation may end them early (``eval.stop_at``, ``eval.patience``).
+    """
     for step in range(start, run.config.steps + 1):
         run.engine.update_weights(run.policy, step)
         if step < run.config.steps:
             update_reward_model(run, recorder.folder, step)
-        evaluate_if_due(run, recorder, step)
+        if reason := evaluate_if_due(run, recorder, step):
+            run.console.print(f"stopped    after {step} steps: {reason}")
+            return
         if step < run.config.steps:
             recorder.save_if_due(step)
             yield step

@@ -6,6 +6,7 @@ from .algorithm import ImportanceLevel as ImportanceLevel
 from .algorithm import KLConfig as KLConfig
 from .algorithm import LossConfig as LossConfig
 from .algorithm import OptimizerConfig as OptimizerConfig
+from .groups import EvalConfig as EvalConfig
 from .groups import RewardModelConfig as RewardModelConfig
 from .groups import SamplingConfig as SamplingConfig
 from .groups import Segments as Segments

@@ -116,6 +116,10 @@ class EvalConfig(Settings):
     """Held-out examples."""
     samples: int = Field(default=1, ge=0)
     """Sampled completions of each, beside the greedy one."""
+    stop_at: float | None = Field(default=None, gt=0, le=1)
+    """End the run at an evaluation with at least this greedy accuracy; null: after ``steps``."""
+    patience: int | None = Field(default=None, ge=1)
+    """End it after so many evaluations in a row without a new best greedy accuracy; null: after ``steps``."""
 
 
 class CheckpointConfig(Settings):

@@ -8,7 +8,7 @@ sampling, where they do not. Checkpoints hold full tensors, so a run can resume 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,6 +16,7 @@ import torch
 from accelerate import Accelerator
 from accelerate.utils import FullyShardedDataParallelPlugin, broadcast, parse_flag_from_env
 from torch import Tensor
+from torch._utils import _take_tensors
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
 from torch.utils._pytree import tree_map_only
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from .policy import Policy
 
 T = TypeVar("T")
+
+BUCKET_BYTES = 25 * 2**20  # of gradients in a message, the default of torch's DistributedDataParallel
 
 _unsharded: set[int] = set()  # models inside of ``unsharded``, by ``id``
 
@@ -175,10 +178,17 @@ def optimizer_step(policy: Policy, optimizer: torch.optim.Optimizer, max_norm: f
     for weight in weights:
         weight.grad = torch.zeros_like(weight) if weight.grad is None else weight.grad
     if policy.accelerator.num_processes > 1 and not is_sharded(policy):
-        for weight in weights:
-            weight.grad.copy_(policy.accelerator.reduce(weight.grad, "sum"))
+        sum_gradients(policy.accelerator, [weight.grad for weight in weights])
     norm = float(_full_tensors(policy.accelerator.clip_grad_norm_(weights, max_norm)))
     if math.isfinite(norm):
         optimizer.step()
     optimizer.zero_grad()
     return norm
+
+
+def sum_gradients(accelerator: Accelerator, gradients: Sequence[Tensor]) -> None:
+    """Replace gradients by their sums over all processes, as many in each message as ``BUCKET_BYTES`` hold."""
+    for bucket in _take_tensors(gradients, BUCKET_BYTES):  # type: ignore[no-untyped-call]  # each of one dtype
+        summed = accelerator.reduce(torch.cat([gradient.flatten() for gradient in bucket]), "sum")
+        for gradient, part in zip(bucket, summed.split([gradient.numel() for gradient in bucket]), strict=True):
+            gradient.copy_(part.view_as(gradient))

@@ -1,30 +1,34 @@
-"""The evaluations of a run: when they are due, what they record and print."""
+"""The evaluations of a run: when they are due, what they record and print, and whether they end the run."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from statistics import fmean
 from typing import Any
 
 from grpo_env.equality import all_equal
 
+from ..config import EvalConfig
 from ..rollout import make_prompts, sample_rollouts
 from ..shared_types import ScoredRollout
 from .evaluation import accuracy_interval, evaluate, summarize
-from .recorder import Recorder
+from .recorder import Recorder, best
 from .run import Run
 
 SHOWN = 3  # completions printed before and after training
 
 
-def evaluate_if_due(run: Run, recorder: Recorder, step: int) -> None:
-    """Evaluate before training, every ``eval.every`` steps, and after it; print completions before and after."""
+def evaluate_if_due(run: Run, recorder: Recorder, step: int) -> str | None:
+    """Evaluate before training, every ``eval.every`` steps, and after it; print completions before and after.
+
+    Returns why the run ends with this evaluation, if it does.
+    """
     config, is_last = run.config, step == run.config.steps
     regular = bool(config.eval.every) and step % config.eval.every == 0
     due = config.eval.at_start if step == 0 else regular or step == recorder.earlier_steps
     if not due and not is_last:
-        return
+        return None
     greedy, sampled = _evaluate_tasks(run, 0, step), []
     row: dict[str, Any] = {"kind": "eval", "step": step, **summarize(greedy)}
     if config.eval.samples:
@@ -34,10 +38,25 @@ def evaluate_if_due(run: Run, recorder: Recorder, step: int) -> None:
     recorder.write(row)
     recorder.completions("eval", step, greedy)
     recorder.save_if_best(step)
-    if step == 0 or is_last:
+    reason = None if step == 0 or is_last else end_reason(config.eval, recorder.evaluations)
+    if step == 0 or is_last or reason:
         _print_completions(run, f"completions {'after' if step else 'before'} training", greedy)
     if step == 0 < config.steps:
         _warn_if_never_correct(run, [*greedy, *sampled])
+    return reason
+
+
+def end_reason(config: EvalConfig, evaluations: Sequence[Mapping[str, Any]]) -> str | None:
+    """Why ``eval.stop_at`` or ``eval.patience`` end the run after the last of these evaluations, if they do."""
+    accuracy, highest = evaluations[-1]["accuracy"], best(evaluations)
+    if config.stop_at is not None and accuracy is not None and accuracy >= config.stop_at:
+        return f"accuracy {accuracy:.3f} has reached eval.stop_at={config.stop_at:g}"
+    if config.patience is None or highest is None:
+        return None
+    if sum(row["step"] > highest["step"] for row in evaluations) < config.patience:
+        return None
+    reached = f"accuracy {highest['accuracy']:.3f} after {highest['step']} steps"
+    return f"no evaluation was better than {reached} (eval.patience={config.patience})"
 
 
 def _evaluate_tasks(run: Run, samples: int, step: int) -> list[ScoredRollout]:

@@ -1,4 +1,4 @@
-"""Evaluations: which are made, and which model is kept."""
+"""Evaluations: which are made, which end the run, and which model is kept."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
+from grpo_env.trainer.config import EvalConfig
 from grpo_env.trainer.loop import train
+from grpo_env.trainer.run.held_out import end_reason
 from grpo_env.trainer.run.recorder import best
 
 
@@ -20,6 +22,27 @@ def rows(run: Path, kind: str) -> list[int]:
 
 def evaluations(*accuracies: float | None) -> list[dict]:
     return [{"kind": "eval", "step": 10 * number, "accuracy": value} for number, value in enumerate(accuracies)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "accuracies", "reason"),
+    [
+        ({}, (0.5, 1.0), None),
+        ({"stop_at": 0.9}, (0.5, 0.89), None),
+        ({"stop_at": 0.9}, (0.5, 0.9), "accuracy 0.900 has reached eval.stop_at=0.9"),
+        ({"stop_at": 0.9}, (0.5, None), None),
+        ({"patience": 2}, (0.5, 0.6, 0.6), None),
+        (
+            {"patience": 2},
+            (0.5, 0.6, 0.6, 0.55),
+            "no evaluation was better than accuracy 0.600 after 10 steps (eval.patience=2)",
+        ),
+        ({"patience": 2}, (0.5, 0.6, None, 0.7), None),
+        ({"patience": 2}, (None, None, None), None),
+    ],
+)
+def test_reasons_to_end_a_run(settings: dict, accuracies: tuple[float | None, ...], reason: str | None) -> None:
+    assert end_reason(EvalConfig(**settings), evaluations(*accuracies)) == reason
 
 
 def test_the_best_is_the_first_of_equal_ones() -> None:
@@ -51,6 +74,19 @@ def test_the_best_model_is_kept(make_task, tmp_path: Path, capsys: pytest.Captur
     kept = AutoModelForCausalLM.from_pretrained(run / "best-step-000002", dtype=torch.float32).state_dict()
     state = torch.load(run / "checkpoints" / "step-000002" / "state.pt", weights_only=True)
     assert all(torch.equal(kept[name], weight) for name, weight in state["weights"].items())
+
+
+@pytest.mark.usefixtures("_accuracies")
+@pytest.mark.parametrize("_accuracies", [[0.3, 0.5, 0.9, 0.95, 0.9, 0.9]], indirect=True)
+def test_a_run_ends_at_a_threshold(make_task, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = train(make_task(**SHORT), run_dir=tmp_path / "run", eval={"stop_at": 0.9})
+    assert rows(result.run_dir, "train") == [0, 1]
+    assert (result.after["step"], result.after["accuracy"]) == (2, 0.9)
+    assert (result.run_dir / "model").exists()
+    assert [path.name for path in (result.run_dir / "checkpoints").iterdir()] == ["step-000002"]
+    err = capsys.readouterr().err
+    assert "stopped    after 2 steps: accuracy 0.900 has reached eval.stop_at=0.9" in err
+    assert "completions after training" in err
 
 
 def test_an_evaluation_before_training_can_be_left_out(make_task, tmp_path: Path) -> None:
