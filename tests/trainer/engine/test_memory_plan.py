@@ -56,8 +56,9 @@ def test_what_a_token_stores_is_counted_for_every_family(family: str) -> None:
     assert least < stored(model) / position_bytes(model.config, None, False) < 1.15
 
 
-SHAPES = {  # Qwen2.5's, with the numbers of weights that their model cards give: 0.49 and 7.61 billion
+SHAPES = {  # Qwen2.5's, with the numbers of weights that their model cards give: 0.49, 1.54 and 7.61 billion
     "0.5B": (896, 4864, 24, 14, 2, 151936, True, 494_032_768),
+    "1.5B": (1536, 8960, 28, 12, 2, 151936, True, 1_543_714_304),
     "7B": (3584, 18944, 28, 28, 4, 152064, False, 7_615_616_512),
 }
 
