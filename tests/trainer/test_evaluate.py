@@ -139,6 +139,8 @@ def test_the_result_is_json_also_where_nothing_can_be_scored(make_task) -> None:
 def test_run_eval_refuses_settings_of_training(make_task) -> None:
     with pytest.raises(UsageError, match=r"optimizer\.learning_rate has no effect here"):
         run_eval(make_task(), optimizer={"learning_rate": 1.0})
+    with pytest.raises(UsageError, match=r"group_size has no effect here"):  # and not that it must be at least 2
+        run_eval(make_task(), group_size=1)
     with pytest.raises(UsageError, match=r"unknown setting 'max_tokens'; .*'sampling\.max_new_tokens'"):
         run_eval(make_task(), max_tokens=1)
 

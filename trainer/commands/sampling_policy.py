@@ -14,7 +14,7 @@ from grpo_env import __version__
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import Task
 
-from ..config import TrainConfig, flatten
+from ..config import FIELDS, TrainConfig, flatten
 from ..engine.bundled import TASKS
 from ..engine.policy import Policy, load_policy
 from ..engine.sampling.engines import make_engine
@@ -43,11 +43,10 @@ def sampling_config(
                 f"{command}: of which model? {task.source} names none (train.model); give --model, a folder or a hub id"
             )
         defaults["model"] = bundled
-    config = TrainConfig.from_mapping(chosen, command, defaults=defaults)
-    for name in chosen:
-        if name not in known:
+    for name in chosen:  # before values are checked, which are of no use here
+        if name in FIELDS and name not in known:
             raise UsageError(f"{command}: {name} has no effect here; settings that do: {', '.join(known)}")
-    return config
+    return TrainConfig.from_mapping(chosen, command, defaults=defaults)
 
 
 def sampling_identity(config: TrainConfig, known: Sequence[str]) -> dict[str, Any]:
