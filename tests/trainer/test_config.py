@@ -30,7 +30,10 @@ from grpo_env.trainer.config.presets import PRESETS
         ({"optimizer.learning_rat": 1e-6}, "did you mean 'optimizer.learning_rate'?"),
         ({"optimizer": {"learning_rat": 1e-6}}, "unknown setting 'optimizer.learning_rat'; did you mean 'optimizer.l"),
         ({"steps": {"total": 3}}, "unknown setting 'steps.total'"),
-        ({"eval.limit": 3}, "'eval.limit'; known: eval.at_start, eval.every, eval.examples, eval.samples"),
+        (
+            {"eval.limit": 3},
+            "'eval.limit'; known: eval.at_start, eval.every, eval.examples, eval.patience, eval.samples, eval.stop_at",
+        ),
         ({"lora": 8}, "lora is 8; it must be a group of settings: lora.rank, lora.alpha, lora.quantize"),
         ({"lora": None}, "lora is None; it must be a group of settings"),
         ({"kl.coef": 0.1, "kl": {"coef": 0.2}}, "kl.coef is given twice"),
