@@ -24,7 +24,6 @@ _FAREWELL = lazy_compile(
 _INTRODUCTION = lazy_compile(
     r"\s*(?:let['\u2019]s|let (?:me|us)|i(?:['\u2019]ll| will| can| need to)|to|here|sure|okay)\b", re.IGNORECASE
 )
-_ENDS_OF_REMAINS = (">", ":", "Q", "Question", "User", "Human", "Problem")
 
 
 def repeats_question(before: str) -> bool:
@@ -42,7 +41,7 @@ def before_new_question(text: str) -> str:
     """The text before the first new question, or all of it. A text that begins with one is read as a whole."""
     if not _may_have_question(text):
         return text
-    if text.rstrip().endswith(_ENDS_OF_REMAINS) and "<s>" not in text:
+    if "<s>" not in text:
         text = _without_remains(text)
     question = _NEW_QUESTION.search(text)
     if question is None or _NEW_QUESTION.match("\n" + text.lstrip()) or not text[: question.start()].strip():
