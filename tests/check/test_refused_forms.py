@@ -47,6 +47,12 @@ def test_units_are_a_finding_whose_line_accepts_what_was_refused(tmp_path):
     assert lines(checked(tmp_path, rows, "numeric", rel_tol=0.01)) == []
 
 
+@pytest.mark.parametrize("unit", ["ms", "kJ", "kPa", "MHz", "mA", "MW", "kilojoules"])
+def test_prefixed_units_are_units(tmp_path, unit):
+    (line,) = lines(checked(tmp_path, rows_of([f"{n} {unit}" for n in range(20)]), kind="number"))
+    assert line.startswith("warning: gold: verifiers.accuracy: 20 of 20 gold answers, such as ")
+
+
 def test_units_of_some_answers_among_words_are_a_finding_about_the_prompt(tmp_path):
     (line,) = lines(checked(tmp_path, rows_of(["3 km", "45 cm", "2 kg", "red panda", "a blue door"] * 4)))
     assert line.endswith("accuracy takes no other unit; ask for the unit in the prompt")

@@ -143,6 +143,9 @@ def _is_deeper(value: Json, depth: int) -> bool:
     """Whether a value has more than ``depth`` arrays and objects inside of each other."""
     level = [value]
     for _ in range(depth):
-        lists = [list(parent.values()) if isinstance(parent, dict) else parent for parent in level]
-        level = [child for children in lists if isinstance(children, list) for child in children]
+        level = [child for parent in level for child in _children(parent)]
     return any(isinstance(value, dict | list) for value in level)
+
+
+def _children(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else list(value.values()) if isinstance(value, dict) else []

@@ -61,13 +61,13 @@ def outer(text: str) -> tuple[str, str]:
     if text.startswith("\\{") and text.endswith("\\}"):
         return "{}", text[2:-2]
     if text.startswith("\\langle") and text.endswith("\\rangle"):
-        return ("<>", text[7:-7]) if closes_at_end(text) else ("", "")
+        return ("<>", text[7:-7]) if _closes_at_end(text) else ("", "")
     if len(text) < 2 or text[0] not in "([" or text[-1] not in ")]" or text[-2] == "\\":
         return "", ""
-    return (text[0] + text[-1], text[1:-1]) if closes_at_end(text) else ("", "")
+    return (text[0] + text[-1], text[1:-1]) if _closes_at_end(text) else ("", "")
 
 
-def closes_at_end(text: str) -> bool:
+def _closes_at_end(text: str) -> bool:
     """Whether the bracket that a text begins with is closed by its last one."""
     depth = 0
     for match in _TOKENS.finditer(text):

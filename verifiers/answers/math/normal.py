@@ -15,7 +15,6 @@ from grpo_env.lazy_regex import lazy_compile
 
 from ...words import normalized
 from ..quantities.unit_names import LETTERS
-from .brackets import closes_at_end
 
 Replacement: TypeAlias = str | Callable[[re.Match[str]], str]
 
@@ -244,7 +243,7 @@ def _without_wrappers(text: str) -> str:
     if html := _HTML.fullmatch(text):
         text = html[2].strip()
     braced = _BRACED.match(text)
-    if braced and text.endswith("}") and closes_at_end(text[braced.end() - 1 :]):
+    if braced and text.endswith("}") and _closes_at_end(text, braced.end()):
         text = text[braced.end() : -1].strip()
     return text
 
@@ -321,6 +320,16 @@ def _braced(text: str) -> str:
                 missing.pop()
                 added.pop()
     return "".join(parts)
+
+
+def _closes_at_end(text: str, start: int) -> bool:
+    """Whether the brace before ``start`` is closed by the last one. Other brackets need no pair: ``{]1,2[}``."""
+    depth = 1
+    for match in re.finditer(r"\\.|[{}]", text[start:]):
+        depth += {"{": 1, "}": -1}.get(match.group(), 0)
+        if depth == 0:
+            return start + match.end() == len(text)
+    return False
 
 
 def _ascii(text: str) -> str:

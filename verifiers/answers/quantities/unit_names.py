@@ -124,7 +124,7 @@ _IN_WORDS = {
     for plural in ("", "s")
 }
 _IN_LOWER_CASE = {symbol.lower(): symbol for symbol in ("ms", "ns", "kN", "kJ", "kW", "kV", "kPa", "kHz", "MHz", "GHz")}
-MEASURES = frozenset(_spellings(_MEASURES).values())
+MEASURES = frozenset([*_spellings(_MEASURES).values(), *_IN_WORDS.values()])
 NAMES = CURRENCIES | _IN_WORDS | _IN_LOWER_CASE | _spellings(_MEASURES) | _spellings(_OTHERS)
 """The name of a unit by each of its spellings, except for single letters. Only codes of currencies are in capitals."""
 del NAMES["l"]

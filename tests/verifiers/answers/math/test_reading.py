@@ -10,6 +10,7 @@ import pytest
 import sympy
 
 from grpo_env.verifiers.answers.math.compare import compare
+from grpo_env.verifiers.answers.math.normal import normal
 from grpo_env.verifiers.answers.math.parse import parse
 from grpo_env.verifiers.answers.math.verdict import Rules
 
@@ -43,6 +44,11 @@ def test_every_name_is_a_variable(name: str) -> None:
     assert not equal(gold, multiplied_out(angle=other))
     assert not equal(gold, multiplied_out(factor=other))
     assert not equal(gold, rf"\frac{{\sin(2{other})}}{{{other}-1}}+{other}\cdot(1+2w)")
+
+
+@pytest.mark.parametrize("text", ["]1,2[", "[0,1)", "a) 5"])
+def test_braces_around_brackets_without_a_pair_are_taken_off(text: str) -> None:
+    assert normal(f"{{{text}}}") == normal(text)
 
 
 def formula(draw: random.Random, symbols: list[sympy.Symbol], depth: int) -> Any:
