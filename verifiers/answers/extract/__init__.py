@@ -191,7 +191,7 @@ def _with_accepted(
 def _in_tags(
     format: Format, text: str, sources: Sequence[Source], accepts: Callable[[str], bool] | None = None
 ) -> ExtractedAnswer | None:
-    tags = find_tags(text, format.answer) if format.answer and "<" in text else []
+    tags = find_tags(text, format.answer or "answer") if "<" in text else []
     if not tags:
         return other_tags(text)
 

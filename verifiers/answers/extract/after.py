@@ -69,7 +69,7 @@ _ALTERNATIVE = lazy_compile(
 )
 _EXCLAMATION = (
     r"(?:wait|actually|correction|sorry|oops|hmm+|hold on|scratch that|strike that|on second thought|i meant?|rather"
-    r"|apologies|my mistake|my bad|not quite|instead)\b"
+    r"|apologies|my mistake|my bad|not quite)\b"
 )
 _NO = r"(?:no|nope)(?=[,.!:;\u2014]|\swait)\b"
 _MISTAKEN = (
@@ -88,7 +88,7 @@ _CORRECTING = lazy_compile(
 # One of these stands in every match of the pattern above, which is slow to search for.
 _HINTS = (
     "wait", "actual", "correct", "sorry", "oops", "hmm", "hold on", "scratch", "strike", "second thought", "i mean",
-    "rather", "apologies", "mistake", "my bad", "not quite", "instead", "error", "wrong", "let me", "answer", "nope",
+    "rather", "apologies", "mistake", "my bad", "not quite", "error", "wrong", "let me", "answer", "nope",
     "no,", "no.", "no!", "no:", "no;", "no\u2014", "no wait", "不对", "错了", "更正", "等等",
 )  # fmt: skip
 _VALUE = lazy_compile(

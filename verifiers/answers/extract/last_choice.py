@@ -29,7 +29,7 @@ _OFFERED = lazy_compile(
     r"\b(?i:or|pick|choose|chose|select|option|choice|be)\s(?i:(?:maybe|perhaps|possibly|also|rather|even|else)\s)?"
     r"\(?(?P<letter>[A-J])\b"
 )
-_PREFERRED = lazy_compile(r"(?<![\w(])(?P<letter>[A-J])\s(?:is|was|would|could|may|might|seems|looks|fits)\b")
+_PREFERRED = lazy_compile(r"(?<![\w(])(?P<letter>[A-HJ])\s(?:is|was|would|could|may|might|seems|looks|fits)\b")
 _CORRECTED = lazy_compile(
     rf"\b(?:{CORRECTS}|(?:is|are|was|were)\s(?:\w+\s)?(?:{WRONG})"
     r"|(?:not|isn['\u2019]t) (?:it|right|correct|the answer))\b",

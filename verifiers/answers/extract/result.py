@@ -81,8 +81,8 @@ def extracted(
 ) -> ExtractedAnswer:
     """The distinct answers that a source names; ``empty`` is the reason if all of them are blank."""
     distinct = tuple(filter(None, map(_stripped, answers)))
-    if len(distinct) > 1:
-        distinct = tuple(dict.fromkeys(distinct))
+    if len(distinct) > 1:  # in the order of their last mentions, since the last letter decides
+        distinct = tuple(dict.fromkeys(reversed(distinct)))[::-1]
     return ExtractedAnswer(distinct, source, "" if distinct else empty, denied, end, unit)
 
 

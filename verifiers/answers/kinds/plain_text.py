@@ -112,7 +112,7 @@ def same_text(gold: str, answer: str, ignore_case: bool = True, ignore_article: 
 def _key(text: str, ignore_article: bool) -> str:
     text = plain(text)
     if ignore_article:
-        text = _ARTICLE.sub("", text)
+        text = _unwrapped(_ARTICLE.sub("", text))  # the "Blue Whale"
     return _HALF.sub(r" \1m", text) if "m" in text.lower() else text
 
 

@@ -13,7 +13,7 @@ from ..hedges import CORRECTS, DOUBTS, LEAVES_OPEN, WRONG
 from .plain_text import plain
 
 _WORDS = ("yes", "no", "true", "false")
-_WORD = lazy_compile(r"(?:(?:most |very )?likely )?[\"'\u201c]?(yes|no|true|false)\b[\"']?", re.IGNORECASE)
+_WORD = lazy_compile(r"(?:(?:most |very )?likely )?[\"'\u201c\[]?(yes|no|true|false)\b[\"'\]]?", re.IGNORECASE)
 _REASON = lazy_compile(r"(?:[.,;:!]|\s[\u2013\u2014-]|(?=\s(?:because|since)\b))\s*(?=[^\W_])", re.IGNORECASE)
 _UNSURE = lazy_compile(
     rf"\b(?:{CORRECTS}|{DOUBTS}|{LEAVES_OPEN}|if|{WRONG}|although|though|depends|sure|know|unclear|unknown|certain|right"

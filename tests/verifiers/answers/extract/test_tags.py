@@ -49,3 +49,8 @@ def test_tags_of_other_names(text: str, answers: tuple[str, ...] | None) -> None
 def test_the_tag_of_the_format(text: str, answers: tuple[str, ...]) -> None:
     final = final_answer(Format(), Completion(text), ("answer_tag",))
     assert final.answers == answers
+
+
+def test_a_format_without_a_tag_reads_the_usual_one() -> None:
+    final = final_answer(Format(answer=None), Completion("<answer>x<2</answer>"), ("answer_tag",))
+    assert final.answers == ("x<2",)
