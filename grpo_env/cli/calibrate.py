@@ -67,7 +67,7 @@ def _draw(scores: Path, out: Path, size: int, seed: int, second: str | None) -> 
     from grpo_env.calibrate.sample import draw
 
     check_free(out, overwrite=None)
-    with new_rows(out) as write:
+    with new_rows(out, overwrite=None) as write:
         rows = draw(scores, size, seed, second)
         for row in rows:
             write(row)

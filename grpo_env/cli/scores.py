@@ -10,7 +10,7 @@ import typer
 
 from grpo_env.errors import RunError, UsageError
 from grpo_env.plural import counted
-from grpo_env.rows.writer import check_new
+from grpo_env.rows.writer import check_new, refuse_inputs
 
 from .options import (
     AnySplit,
@@ -213,6 +213,7 @@ def export(
         export_env(scores, to, out)
         return
     exporter = make_kind(kind, given)
+    refuse_inputs(out, [Path(scores)])
     try:
         summary = export_file(read_scores(Path(scores)), exporter, out, overwrite=overwrite)
     except RunError as error:

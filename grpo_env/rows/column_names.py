@@ -11,11 +11,13 @@ QUESTION = (
     *("frage", "aufgabe", "pregunta", "问题", "题目"),
 )
 ANSWER = (
+    *("reference answer", "ref answer", "gold answer"),  # LLMDrift has a model's "answer" beside it
     *("answer", "gold", "target", "expected", "reference", "truth", "solution", "label", "result", "output", "correct"),
     *("antwort", "lösung", "loesung", "ergebnis", "respuesta", "réponse", "reponse", "答案"),
 )
 """The other languages are those of MGSM's prompts (Frage, Pregunta, Réponse, 答案) and of school books."""
 _WHOLE_NAMES = frozenset(("correct",))  # AQuA's answers; is_correct is no answer
+_OF_A_MODEL = frozenset(("predicted", "pred"))  # predicted_answer (MedAgents)
 COMPLETION = (
     *("completions", "completion", "responses", "response", "generations", "generation", "generated", "outputs"),
     *("output", "predictions", "prediction", "samples", "candidates", "replies", "reply", "text", "texts"),
@@ -24,10 +26,10 @@ COMPLETION = (
 
 def guess(names: Iterable[str], words: Iterable[str]) -> str | None:
     """The column whose name is one of ``words`` or has it as a part (``gold_answer``); earlier words come first."""
-    parts = {name: name_parts(name) for name in names}
+    parts = {name: found for name in names if _OF_A_MODEL.isdisjoint(found := name_parts(name))}
     for word in words:
         for name, found in parts.items():
-            if found == [word]:
+            if found == word.split():
                 return name
     parts_of_names = [word for word in words if word not in _WHOLE_NAMES]
     return next((name for word in parts_of_names for name, found in parts.items() if word in found), None)

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice, product
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
@@ -280,6 +280,17 @@ def _delimiter(header: str) -> str:
     return max(DELIMITERS, key=names.count)
 
 
+def with_short_floats(rows: Iterable[Mapping[str, Any]], names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Rows, in whose columns ``names`` a number of 32 bits is its shortest decimal: 0.1, not 0.10000000149011612."""
+    import numpy
+
+    for row in rows if names else ():
+        numbers = {name: float(str(numpy.float32(row[name]))) for name in names if row[name] is not None}
+        yield {**row, **numbers}
+    if not names:
+        yield from map(dict, rows)
+
+
 def _parquet(name: str, stream: io.BufferedReader) -> Iterator[Record]:
     import pyarrow
     import pyarrow.parquet
@@ -292,8 +303,9 @@ def _parquet(name: str, stream: io.BufferedReader) -> Iterator[Record]:
         except (pyarrow.ArrowException, OSError) as error:
             raise UsageError(f"{name}: not a valid Parquet file ({error})") from error
         try:
+            names = [field.name for field in table.schema_arrow if pyarrow.types.is_float32(field.type)]
             for batch in table.iter_batches(batch_size=256):
-                for row in batch.to_pylist():
+                for row in with_short_floats(batch.to_pylist(), names):
                     number += 1
                     yield Record(number, row, is_line=False)
         except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -18,7 +18,7 @@ WriteRow = Callable[[dict[str, Any]], object]
 
 
 @contextmanager
-def new_rows(out: Path, suffixes: Sequence[str] = (".jsonl",), *, overwrite: bool = False) -> Iterator[WriteRow]:
+def new_rows(out: Path, suffixes: Sequence[str] = (".jsonl",), *, overwrite: bool | None = False) -> Iterator[WriteRow]:
     """A function that writes one row. The first one gives the columns of Parquet.
 
     Raises ``UsageError`` for another suffix, and as ``new_file`` does.
@@ -81,7 +81,7 @@ def publish(part: Path, out: Path, *, overwrite: bool | None) -> None:
             raise UsageError(f"{out}: was created by another process in the meantime; give another name") from error
 
 
-def check_new(out: Path, suffixes: Sequence[str] = (".jsonl",), *, overwrite: bool = False) -> None:
+def check_new(out: Path, suffixes: Sequence[str] = (".jsonl",), *, overwrite: bool | None = False) -> None:
     """Raises ``UsageError`` if ``out`` exists, has another suffix, or is in no folder; for a check before the work."""
     if out.suffix not in suffixes:
         raise UsageError(f"{out}: the name must end in {' or '.join(suffixes)}")
@@ -98,6 +98,18 @@ def check_free(file: Path, *, overwrite: bool | None = False) -> None:
         raise UsageError(f"{file}: already exists; give another name, or {advice}")
     if not file.parent.is_dir():
         raise UsageError(f"{file}: there is no folder {file.parent}; create it first")
+
+
+def refuse_inputs(out: Path, inputs: Iterable[Path]) -> None:
+    """Raises ``UsageError`` if ``out`` is a file that is read, which ``overwrite`` would replace."""
+    for file in inputs:
+        if same_file(out, file):
+            raise UsageError(f"{out}: is an input; give another name with --out")
+
+
+def same_file(path: Path, other: Path) -> bool:
+    """Whether two names are of one file."""
+    return path.exists() and other.exists() and path.samefile(other)
 
 
 @contextmanager

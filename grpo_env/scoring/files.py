@@ -79,7 +79,7 @@ def score_files(
     readers = tuple(file.reader(examples, options.text) for file in inputs)
     job = Job(task, tuple(file.name for file in inputs), readers, options.text, options.advantages)
     identity = _identity(task, inputs, options, examples) if all(file.seekable for file in inputs) else None
-    output = StreamOutput() if out is None else ResumableOutput(out, identity, files)
+    output = StreamOutput() if out is None else ResumableOutput(out, identity, [*files, *task.data_files])
     with output:
         start, completions_before = time.perf_counter(), output.summary.completions
         with resumable(output, counted(output.summary.rows, "row"), "rows", console):

@@ -26,7 +26,7 @@ from rich.console import Console
 from grpo_env.core import Example
 from grpo_env.errors import UsageError
 from grpo_env.rows.jsonl import dump_record
-from grpo_env.rows.writer import check_free, publish, writing
+from grpo_env.rows.writer import check_free, publish, refuse_inputs, same_file, writing
 
 from .job import ChunkResult
 from .problems import warn
@@ -59,10 +59,9 @@ class ResumableOutput:
     def __init__(self, to: OutputFile, identity: Mapping[str, Any] | None, inputs: Sequence[Path] = ()) -> None:
         self.out = out = to.path
         self.rejects_file = rejects_of(out)
+        refuse_inputs(out, inputs)
         for file in inputs:
-            if _same(out, file):
-                raise UsageError(f"{out}: is an input; give another name with --out")
-            if _same(self.rejects_file, file):
+            if same_file(self.rejects_file, file):
                 raise UsageError(f"{file}: is an input, and rejects of {out} would go there; give another --out")
         self.chunks, self.summary = 0, ScoreSummary()
         self._identity = None if identity is None else json.loads(json.dumps(identity))
@@ -139,10 +138,14 @@ class ResumableOutput:
             path.unlink(missing_ok=True)
 
     def _refuse_to_overwrite(self) -> None:
-        if self.out.exists() and (_same(self._rows, self.out) or _same(self._converted, self.out)):
+        if self.out.exists() and (same_file(self._rows, self.out) or same_file(self._converted, self.out)):
             self._remove()  # left by a run that was killed after it had finished
         check_free(self.out, overwrite=self._overwrite)
-        if os.path.lexists(self.rejects_file) and not self._overwrite and not _same(self._rejects, self.rejects_file):
+        if (
+            os.path.lexists(self.rejects_file)
+            and not self._overwrite
+            and not same_file(self._rejects, self.rejects_file)
+        ):
             raise UsageError(
                 f"{self.rejects_file}: already exists, and rejects would go there; move it away, or add --overwrite"
             )
@@ -236,10 +239,6 @@ def rejects_of(out: Path) -> Path:
     So no two outputs share a file of rejects.
     """
     return out.with_name(f"{out.name.removesuffix('.jsonl')}.rejects.jsonl")
-
-
-def _same(path: Path, other: Path) -> bool:
-    return path.exists() and other.exists() and path.samefile(other)
 
 
 def _open_itself(path: str, flags: int) -> int:

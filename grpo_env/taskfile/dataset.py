@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 from grpo_env.errors import UsageError
 from grpo_env.plural import counted
 from grpo_env.registry import load_named
-from grpo_env.rows.reader import SUFFIXES, numbered, read_records
+from grpo_env.rows.reader import SUFFIXES, numbered, read_records, with_short_floats
 
 from .schema import HUB_KEYS, DatasetSpec, Split
 
@@ -201,7 +201,16 @@ def _saved(path: Path, where: str) -> Iterator[Placed] | Mapping[str, Iterable[M
 
     with _one_line_errors(where):
         data = datasets.load_from_disk(path)
-    return data if isinstance(data, Mapping) else _numbered(path.name, data)
+    if isinstance(data, Mapping):
+        return {name: _with_short_floats(split) for name, split in data.items()}
+    return _numbered(path.name, _with_short_floats(data))
+
+
+def _with_short_floats(data: Any) -> Iterator[dict[str, Any]]:
+    """The rows of a ``Dataset`` or ``IterableDataset``, see ``with_short_floats``."""
+    features = (data.features or {}).items()
+    names = [name for name, feature in features if getattr(feature, "dtype", None) == "float32"]
+    return with_short_floats(data, names)
 
 
 def _by_layout(spec: DatasetSpec, wanted: str | float, path: str, where: str) -> Iterator[Mapping[str, Any]]:
@@ -219,7 +228,9 @@ def _by_layout(spec: DatasetSpec, wanted: str | float, path: str, where: str) ->
             cached = datasets.load_dataset_builder(path, spec.name, **options).hash
             if cached != spec.revision:
                 raise ValueError(f"the hub cannot be reached, and the cache has commit {cached}, not {spec.revision}")
-        yield from datasets.load_dataset(path, spec.name, split=wanted, streaming=spec.streaming, **options)
+        yield from _with_short_floats(
+            datasets.load_dataset(path, spec.name, split=wanted, streaming=spec.streaming, **options)
+        )
 
 
 @contextmanager

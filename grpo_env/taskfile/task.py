@@ -221,6 +221,14 @@ class Task:
         path = self.spec.dataset.path
         return path is not None and not is_local(path, self.folder)
 
+    @property
+    def data_files(self) -> list[Path]:
+        """The files of its rows on this machine; a pattern, or a folder, as the task names it."""
+        path = self.spec.dataset.path
+        if path is None or self.is_from_hub:
+            return []
+        return [self.folder / path.replace("{split}", str(split)) for split in self.spec.dataset.split.values()]
+
     def resolved(self) -> dict[str, Any]:
         """The task as a YAML-ready mapping; loading it again gives the same task."""
         data = self.spec.model_dump(mode="json", by_alias=True, exclude_unset=True)

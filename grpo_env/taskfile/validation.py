@@ -18,6 +18,10 @@ from grpo_env.terminal import shortened
 from .schema import VerifierSpec
 
 SHOWN = 100  # characters of a value in a message
+_LISTS = ("list_type", "tuple_type")
+_MAPPINGS = ("dict_type", "model_type", "dataclass_type")
+_EXPECTED = dict.fromkeys(_LISTS, "expected a list") | dict.fromkeys(_MAPPINGS, "expected a mapping of keys")
+"""Problems in words of YAML, where pydantic has those of Python."""
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -109,11 +113,15 @@ def _usage_error(error: ValidationError, data: Any, model: Any, source: str, at:
     elif problem["type"] == "missing":
         text = "this key is required"
     else:
-        text = problem["msg"].removeprefix("Value error, ")
+        text = _EXPECTED.get(problem["type"]) or problem["msg"].removeprefix("Value error, ")
         if not isinstance(problem["input"], Mapping | list):
             text += f", got {shortened(repr(problem['input']), SHOWN)}"
         if problem["type"] == "string_type" and isinstance(problem["input"], bool | int | float):
             text += "; put text in quotes"
+        if problem["type"] in _LISTS and isinstance(problem["input"], str):
+            text += f"; write [{shortened(problem['input'], SHOWN)}]"
+        if problem["type"] in _MAPPINGS and problem["input"] is None:
+            text += "; write {} for none"
     return UsageError(f"{where}: {text}{_others(problems, paths, path, at)}")
 
 

@@ -314,6 +314,17 @@ def test_the_command_summarizes_the_export(tmp_path, monkeypatch, capsys):
     assert lines(out)[0]["completion"] == "1/0"
 
 
+def test_the_command_does_not_replace_its_own_file(tmp_path, monkeypatch, capsys):
+    scores = tmp_path / "scores.jsonl"
+    scores.write_text("".join(json.dumps(score_row) + "\n" for score_row in group(1.0, 0.0)))
+    before = scores.read_bytes()
+    monkeypatch.setattr("sys.argv", ["grpo_env", "export", "sft", str(scores), "--out", str(scores), "--overwrite"])
+    with pytest.raises(SystemExit):
+        main()
+    assert "is an input" in capsys.readouterr().err.replace("\n", " ")
+    assert scores.read_bytes() == before
+
+
 @pytest.mark.parametrize(("values", "note"), [((0.1, 0.4), "all 2 labels are false"), ((0.1, 0.9), "")])
 def test_labels_that_are_all_the_same_are_said(values, note):
     steps = [{"start": n, "end": n + 1, "value": value, "explanation": ""} for n, value in enumerate(values)]

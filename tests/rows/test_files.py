@@ -287,6 +287,13 @@ def test_parquet_that_is_not_utf8_ends_with_a_problem(tmp_path):
     assert "can't decode byte 0xff" in last.problem
 
 
+def test_numbers_of_32_bits_are_what_was_written(tmp_path):
+    table = pyarrow.table({"a": pyarrow.array([0.1, 19.99, None, 1e-30], pyarrow.float32()), "b": [0.1, 0.2, 0.3, 0.4]})
+    pyarrow.parquet.write_table(table, tmp_path / "rows.parquet")
+    rows = [record.row for record in read_records(tmp_path / "rows.parquet")]
+    assert rows == [{"a": a, "b": b} for a, b in zip([0.1, 19.99, None, 1e-30], [0.1, 0.2, 0.3, 0.4], strict=True)]
+
+
 def test_a_broken_parquet_page_ends_the_file_with_a_problem(tmp_path):
     path = tmp_path / "rows.parquet"
     table = pyarrow.table({"a": [os.urandom(50).hex() for _ in range(2000)]})

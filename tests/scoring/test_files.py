@@ -180,6 +180,11 @@ def test_a_file_without_rows_is_an_error_unless_another_one_has_some(task, tmp_p
     assert score_files(task, [file, other], OutputFile(out), console=quiet()).completions == 1
     with pytest.raises(UsageError, match="is an input"):
         score_files(task, [out], OutputFile(out, overwrite=True), console=quiet())
+    write(tmp_path / "data.jsonl", rows(2))
+    dataset = {**SUMS["dataset"], "path": "data.jsonl", "split": {"eval": 1.0}}
+    of_data = make_task({**SUMS, "dataset": dataset}, "sums.yaml", tmp_path)
+    with pytest.raises(UsageError, match=r"data\.jsonl: is an input"):
+        score_files(of_data, [other], OutputFile(tmp_path / "data.jsonl", overwrite=True), console=quiet())
 
 
 def test_rows_are_joined_by_ids_of_both_sides_by_prompt_or_by_order(tmp_path):
@@ -210,6 +215,12 @@ def test_rows_are_joined_by_ids_of_both_sides_by_prompt_or_by_order(tmp_path):
     assert scored(reversed(batch), fields=by_id) == expected[::-1]
     assert scored(batch, join="order") == expected
     assert scored(own, join="order") == expected
+    chats = [
+        {"messages": [{"role": "system", "content": "Hm."}, {"role": "user", "content": row["prompt"]}, answer]}
+        for row, answer in zip(own, ({"role": "assistant", "content": text} for text in texts), strict=True)
+    ]
+    assert scored(reversed(chats)) == expected[::-1]  # whatever their system message
+    assert scored([chats[0], {"messages": chats[1]["messages"][:2]}, *chats[2:]]) == [expected[0], *expected[2:]]
     assert scored(reversed(own), join="prompt") == expected[::-1]
     bare = [{"asked": row["prompt"], "completion": row["completion"]} for row in own]  # not the rendered prompt
     assert scored(reversed(bare), join="prompt", fields=Fields(prompt="asked")) == expected[::-1]
@@ -224,6 +235,15 @@ def test_rows_are_joined_by_ids_of_both_sides_by_prompt_or_by_order(tmp_path):
         scored(own, join="order", split="all")
     with pytest.raises(UsageError, match="this row has no column 'prompt'"):
         scored([{"completion": "5"}], join="prompt")
+
+
+def test_an_id_of_two_examples_joins_nothing(tmp_path):
+    write(tmp_path / "data.jsonl", [{"uid": "a", "question": "1+1?", "answer": n} for n in ("2", "3")])
+    data = {**SUMS, "dataset": {**SUMS["dataset"], "path": "data.jsonl", "split": {"eval": 1.0}, "id": "{{ uid }}"}}
+    sums = make_task(data, "sums.yaml", tmp_path)
+    file = write(tmp_path / "in.jsonl", [{"id": "a", "completion": "<answer>2</answer>"}])
+    with pytest.raises(UsageError, match=r"line 2.*: the id 'a' is also that of .*line 1.*; fix dataset.id, or join by"):
+        score_files(sums, [file], OutputFile(tmp_path / "out.jsonl"), Options(join="id"), console=quiet())
 
 
 def test_files_of_several_kinds_are_scored_into_one_and_rejects_into_another(task, tmp_path):

@@ -153,6 +153,15 @@ def test_folders_of_save_to_disk(tmp_path: Path, task: Any) -> None:
             task(**keys).examples("eval")
 
 
+def test_numbers_of_32_bits_are_what_was_written(tmp_path: Path, task: Any) -> None:
+    features = datasets.Features({"question": datasets.Value("string"), "answer": datasets.Value("float32")})
+    data = datasets.Dataset.from_list([{"question": "?", "answer": 0.1}], features=features)
+    data.save_to_disk(tmp_path / "one")
+    datasets.DatasetDict({"test": data}).save_to_disk(tmp_path / "dict")
+    for loaded in (task("one", split={"eval": 1.0}), task("dict", split={"eval": "test"})):
+        assert [row.row["answer"] for row in loaded.rows("eval").rows] == [0.1]
+
+
 def test_a_pattern_is_all_files_that_it_matches(tmp_path: Path, task: Any) -> None:
     for name, numbers in (("b", range(3, 5)), ("a", range(1, 3)), ("c[1]", range(5, 6))):
         write_jsonl(tmp_path / "shards" / f"eval-{name}.jsonl", numbers)

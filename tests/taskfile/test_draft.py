@@ -97,6 +97,20 @@ def test_notes_say_what_the_data_are(tmp_path):
         assert line in notes
 
 
+@pytest.mark.parametrize(
+    ("columns", "answer"),
+    [
+        (["question", "predicted_answer", "answer_idx"], "answer_idx"),  # MedAgents
+        (["prompt", "answer", "ref_answer"], "ref_answer"),  # LLMDrift
+        (["question", "answer", "gold"], "answer"),
+    ],
+)
+def test_the_answer_of_a_model_is_no_gold_answer(tmp_path, columns, answer):
+    rows = [dict(zip(columns, (f"{n}+{n}?", str(2 * n), str(2 * n)), strict=True)) for n in range(1, 20)]
+    draft = draft_task(tmp_path / "own.yaml", write(tmp_path / "data.jsonl", rows))
+    assert f"answer: {answer}" in "\n".join(draft.notes)
+
+
 def found(golds):
     return {index: why for index, why, _ in doubtful(golds)}
 

@@ -27,6 +27,13 @@ class Roman:
         return gold == answer
 
 
+class Strict(Roman):
+    def read(self, text):
+        if (value := super().read(text)) is None:
+            raise KeyError(text)
+        return value
+
+
 class Half:
     def read(self, text):
         return text
@@ -65,6 +72,13 @@ def test_verdicts(file: Path, gold: str, answer: str, value: float | None, statu
     assert (score.status == "bad_gold") == (
         Accuracy(kind=f"{file}:Roman").problem(Example("x", answer=gold)) is not None
     )
+
+
+def test_a_gold_answer_on_which_read_raises_is_a_bad_one(file: Path) -> None:
+    strict, bad = Accuracy(kind=f"{file}:Strict"), Example("x", answer="nine")
+    assert strict(Example("x", answer="IX"), Completion("<answer>ix</answer>")).value == 1
+    assert "Strict.read raised KeyError: 'nine'" in (strict.problem(bad) or "")
+    assert strict(bad, Completion("<answer>IX</answer>")).status == "bad_gold"
 
 
 def test_any_of_several_gold_answers(file: Path) -> None:

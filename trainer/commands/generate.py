@@ -117,7 +117,7 @@ def generate(
     examples = task.examples(request.split, request.limit, report)
     _check_gold_answers(task, examples)
     served = model if isinstance(model, ServedModel) else None
-    output = ResumableOutput(out, _identity(task, config, request, examples, served))
+    output = ResumableOutput(out, _identity(task, config, request, examples, served), task.data_files)
     with output, sampling_policy(config, console) if served is None else nullcontext(served) as sampler:
         if isinstance(sampler, ServedModel):
             sampler.print_to(console)

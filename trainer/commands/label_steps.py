@@ -184,7 +184,7 @@ def label_steps(
         raise UsageError(f"{completions}: has no questions of its own; label what this writes: {command}")
     records = list(islice(file.rows(), labels.request.limit))
     identity = {**labels.identity(), "file": file.identity()}
-    output = ResumableOutput(out, identity, [completions])
+    output = ResumableOutput(out, identity, [completions, *task.data_files])
     with output, sampling_policy(labels.config, console) as policy:
         before, start = Counter(output.summary.statuses.get("steps")), time.perf_counter()
         with resumable(output, counted(output.summary.completions, "completion"), "rows", console):

@@ -91,7 +91,11 @@ def _read_gold(text: str, kind: Kind | str | None, timeout: float) -> Gold:
     first = answers[0]
     if kind is not None and kind not in KINDS:
         own = own_kind(kind)
-        if (value := own.read(first)) is None:
+        try:
+            value = own.read(first)
+        except Exception as error:  # of the user's code
+            raise ValueError(f"{type(own).__name__}.read raised {type(error).__name__}: {error}") from error
+        if value is None:
             raise ValueError(f"it is not of kind {type(own).__name__}")
         return Gold(first, value, "literal", own=own)
     if kind is None and "order" in first and (ordered := _IN_ORDER.fullmatch(first)):

@@ -33,7 +33,7 @@ def compare_files(
     flipped: list[Disagreement] = []
     others: list[Disagreement] = []
     rows = track(read_scores(a), "comparing", console=console, transient=True, disable=not console.is_terminal)
-    with new_rows(out) if out else nullcontext() as write:
+    with new_rows(out, overwrite=None) if out else nullcontext() as write:
         for disagreement in compare(rows, read_scores(b), part, result):
             if write:
                 write(disagreement.to_dict())

@@ -17,7 +17,7 @@ from typing import Any
 from grpo_env.core import Example
 from grpo_env.errors import UsageError
 
-from .join import By, find, index_by_prompt
+from .join import By, find, index_by_id, index_by_prompt
 from .packed_example import is_packed, unpack
 
 Row = Mapping[str, Any]
@@ -89,8 +89,8 @@ class FileFormat:
             raise UsageError(f"not a row of {self.name} ({type(error).__name__}: {error})") from error
 
     def index(self, examples: Iterable[Example]) -> dict[str, Example]:
-        """The task's examples by what rows are joined by, if that is their id or prompt."""
-        return index_by_prompt(examples) if self.joins == "prompt" else {example.id: example for example in examples}
+        """The task's examples by what rows are joined by, if that is their id or prompt. Raises ``UsageError``."""
+        return index_by_prompt(examples) if self.joins == "prompt" else index_by_id(examples)
 
     def join(self, row: Row, index: Mapping[str, Example]) -> dict[str, Any]:
         """A converted row with its example's columns and, unless it has one, prompt. Raises ``UsageError``."""

@@ -14,6 +14,8 @@ from typing import Any, Literal
 from grpo_env.core import Example, Message
 from grpo_env.errors import UsageError
 
+from .chat import read_messages
+
 By = Literal["id", "prompt", "order"]
 Row = Mapping[str, Any]
 
@@ -35,6 +37,18 @@ def index_by_prompt(examples: Iterable[Example]) -> dict[str, Example]:
             if index.setdefault(key, example).answer != example.answer:
                 ambiguous.add(key)
     return {key: example for key, example in index.items() if key not in ambiguous}
+
+
+def index_by_id(examples: Iterable[Example]) -> dict[str, Example]:
+    """Examples by id. Raises ``UsageError`` for an id that two have, since rows would get one's gold answer."""
+    index: dict[str, Example] = {}
+    for example in examples:
+        if (first := index.setdefault(example.id, example)) is not example:
+            raise UsageError(
+                f"{example.name}: the id {example.id!r} is also that of {first.name}; fix dataset.id, or join by "
+                "--join prompt or --join order"
+            )
+    return index
 
 
 def find(row: Row, index: Mapping[str, Example], by: By) -> Example:
@@ -111,9 +125,14 @@ def _questions(example: Example) -> list[str]:
 
 
 def _prompt_keys(prompt: Any) -> Iterator[str]:
-    """The keys that a row's prompt may have: as it is, and the messages in a text that a chat template wrote."""
+    """The keys that a row's prompt may have: as it is; the question below a system message of its own; and the messages
+    in a text that a chat template wrote.
+    """
     yield prompt_key(prompt)
     if not isinstance(prompt, str):
+        messages = read_messages(prompt) or ()
+        if [message.role for message in messages] in (["user"], ["system", "user"]):
+            yield messages[-1].content.strip()
         return
     yield prompt.strip()
     for piece in reversed(_MARKS.split(prompt)):

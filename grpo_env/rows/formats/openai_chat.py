@@ -16,21 +16,21 @@ from .file_format import FileFormat, Row, converted, join_unless_gold
 
 def _row(row: Row) -> dict[str, Any]:
     messages = row["messages"]
-    if not _is_conversation(row):
+    if not any(map(is_turn, messages)):
         raise UsageError("messages: a chat without a message of the assistant")
     prompt = before_turns(messages)
     return converted(row, [messages[len(prompt) :]], prompt=prompt or None)
 
 
-def _is_conversation(row: Row) -> bool:
-    return is_chat(row["messages"]) and any(map(is_turn, row["messages"]))
+def _has_chat(row: Row) -> bool:
+    return is_chat(row["messages"])
 
 
 OPENAI_CHAT = FileFormat(
     "OpenAI conversations",
     columns=("messages",),
     row_function=_row,
-    condition=_is_conversation,
+    condition=_has_chat,
     adapt=join_unless_gold,
     joins="prompt",
 )
