@@ -242,7 +242,7 @@ def test_an_id_of_two_examples_joins_nothing(tmp_path):
     data = {**SUMS, "dataset": {**SUMS["dataset"], "path": "data.jsonl", "split": {"eval": 1.0}, "id": "{{ uid }}"}}
     sums = make_task(data, "sums.yaml", tmp_path)
     file = write(tmp_path / "in.jsonl", [{"id": "a", "completion": "<answer>2</answer>"}])
-    with pytest.raises(UsageError, match=r"line 2.*: the id 'a' is also that of .*line 1.*; fix dataset.id, or join by"):
+    with pytest.raises(UsageError, match=r"line 2.*: the id 'a' is also that of .*line 1.*; fix dataset.id"):
         score_files(sums, [file], OutputFile(tmp_path / "out.jsonl"), Options(join="id"), console=quiet())
 
 
