@@ -34,39 +34,27 @@ class RowLimit:
         """
         size = request.group_size
         missing = set(range(len(request.prompts)))
+
+        def complete(numbers: list[int], index: int, rows: list[list[int]], logps: list[list[float]]) -> None:
+            """Report group ``index`` of a part by its number in the whole request."""
+            missing.remove(numbers[index])
+            on_group(numbers[index], rows, logps)
+
         while missing:
             at_once = len(missing) if self.rows is None else min(len(missing), max(1, self.rows // size))
             numbers = sorted(missing)[:at_once]
-            if not self._fits(request.part(numbers), partial(_complete, missing, numbers, on_group), generate):
-                # Outside of an except block, whose exception would keep the tensors of the failed attempt alive.
-                clear_device_cache(garbage_collection=True)
-                self.rows = at_once // 2 * size
-                report(f"out of memory while sampling: now at most {self.rows} completions are sampled at once")
-
-    @staticmethod
-    def _fits(part: SamplingRequest, on_group: OnGroupTokens, generate: Generate) -> bool:
-        try:
-            generate(part, on_group)
-        except (MemoryError, RuntimeError) as error:
-            if not memory_ran_out(error):
-                raise
-            if len(part.prompts) == 1:
-                raise RunError(
-                    f"out of memory with the {part.group_size} completions of one prompt at a time; try a lower "
-                    "sampling.max_new_tokens or group_size, or engine.precision=bf16"
-                ) from error
-            return False
-        return True
-
-
-def _complete(
-    missing: set[int],
-    numbers: list[int],
-    on_group: OnGroupTokens,
-    index: int,
-    rows: list[list[int]],
-    logps: list[list[float]],
-) -> None:
-    """Report group ``index`` of a part by its number in the whole request."""
-    missing.remove(numbers[index])
-    on_group(numbers[index], rows, logps)
+            try:
+                generate(request.part(numbers), partial(complete, numbers))
+                continue
+            except (MemoryError, RuntimeError) as error:
+                if not memory_ran_out(error):
+                    raise
+                if at_once == 1:
+                    raise RunError(
+                        f"out of memory with the {size} completions of one prompt at a time; try a lower "
+                        "sampling.max_new_tokens or group_size, or engine.precision=bf16"
+                    ) from error
+            # Outside of the except block, whose exception would keep the tensors of the failed attempt alive.
+            clear_device_cache(garbage_collection=True)
+            self.rows = at_once // 2 * size
+            report(f"out of memory while sampling: now at most {self.rows} completions are sampled at once")
