@@ -44,7 +44,8 @@ class Recorder:
         self._train_rows = [row for row in rows if row["kind"] == "train"]
         self._start = time.monotonic() - (rows[-1]["seconds"] if rows else 0.0)
         self._samples = SampleFiles(folder, run.mixture.tasks, config.group_size, run.policy.decode)
-        self._tracker = start_tracker(config.tracker, folder, flatten(config.model_dump()), start)
+        tracker = config.tracker if folder.writes else None
+        self._tracker = start_tracker(tracker, folder, flatten(config.model_dump()), start)
         self.console.restore(rows)
 
     @classmethod
@@ -70,8 +71,7 @@ class Recorder:
         """Log a row with the seconds since the run began and, after a training row, the alerts that it raises."""
         written = self.folder.record({**row, "seconds": time.monotonic() - self._start})
         self.console.show(written)
-        if self.folder.writes:
-            track(self._tracker, written)
+        track(self._tracker, written)
         if written["kind"] == "train":
             self._train_rows.append(written)
             for warning in warnings(self._train_rows):
@@ -116,10 +116,9 @@ class Recorder:
         if self.folder.writes:
             self._samples.write(step, sampled, advantages)
 
-    def completions(self, kind: str, step: int, rollouts: Sequence[ScoredRollout]) -> None:
-        """Send completions to the tracker, as a table, where it has tables."""
-        if self.folder.writes:
-            track_completions(self._tracker, kind, step, rollouts)
+    def completions(self, step: int, rollouts: Sequence[ScoredRollout]) -> None:
+        """Send completions of an evaluation to the tracker, as a table, where it has tables."""
+        track_completions(self._tracker, step, rollouts)
 
     def save_if_due(self, step: int) -> None:
         """Checkpoint every ``checkpoint.every`` steps."""
