@@ -110,7 +110,7 @@ def learn(run: Run, recorder: Recorder, start: int) -> Result:
             sampled = time.perf_counter()
 
             # Rewards become one advantage per token.
-            advantages = token_advantages(policy, rollouts, config, None if values is None else values.rows)
+            advantages = token_advantages(policy, rollouts, config, values.rows)
 
             # Divide the step into mini-batches, and pack the rows that have a gradient into micro-batches.
             batches = pack_batches(policy, rollouts, advantages, config, progress.micro_batch_tokens)
@@ -124,8 +124,7 @@ def learn(run: Run, recorder: Recorder, start: int) -> Result:
                 sync_if_due(run.reference, policy, config.kl, step + 1)
                 progress.end_step(batches)
                 seconds = {"sample_seconds": sampled - began, "update_seconds": time.perf_counter() - sampled}
-                further = seconds if values is None else seconds | values.metrics
-                recorder.step(step, groups, batches, advantages, stats, further)
+                recorder.step(step, groups, batches, advantages, stats, {**seconds, **values.metrics})
         return finish(run, recorder, progress.updates)
     except (KeyboardInterrupt, GrpoEnvError) as error:
         raise stopped(run, recorder, progress, error) from error
