@@ -90,7 +90,7 @@ class Run:
                 samplers,
                 [fitting_examples(policy, task, "eval", some, config.sampling, report) for task, some in pairs],
                 make_reference(policy, config.kl),
-                None if len(mixture.tasks) > 1 else learned_part(mixture.tasks[0], config.reward_model),
+                learned_part(mixture.tasks[0], config.reward_model),  # check_config refuses it with several tasks
                 # On purpose while vLLM in this process holds its memory: torch keeps what an update took, and vLLM must
                 # wake up beside that.
                 default_tokens(policy, config),
