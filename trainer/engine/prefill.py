@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 from transformers import DynamicCache
 
 from .cache import decoding_cache
@@ -16,7 +17,10 @@ from .policy import Policy
 
 def read(policy: Policy, prompts: Sequence[list[int]]) -> tuple[Tensor, Tensor, DynamicCache]:
     """(P, V) logits after each prompt, the mask (P, L) of prompts padded on the left, and the cache that holds them."""
-    ids, mask = left_pad(prompts, policy.device)
+    rows = [torch.tensor(prompt) for prompt in prompts]
+    # On the left, so that all prompts end in the same column.
+    ids = pad_sequence(rows, batch_first=True, padding_side="left").to(policy.device)
+    mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True, padding_side="left").to(policy.device)
     cache = decoding_cache(policy)
     positions = (mask.cumsum(1) - 1).clamp(min=0)
     return next_logits(policy, ids, mask, positions, cache), mask, cache
@@ -42,14 +46,3 @@ def next_logits(
         input_ids=ids, attention_mask=mask, use_cache=True, logits_to_keep=last, **inputs
     ).logits
     return logits[:, -1]
-
-
-def left_pad(prompts: Sequence[list[int]], device: torch.device) -> tuple[Tensor, Tensor]:
-    """(P, L) ids and mask, padded on the left with arbitrary ids so that all prompts end in the same column."""
-    width = max(map(len, prompts))
-    ids = torch.zeros(len(prompts), width, dtype=torch.long)
-    mask = torch.zeros(len(prompts), width, dtype=torch.long)
-    for row, prompt in enumerate(prompts):
-        ids[row, width - len(prompt) :] = torch.tensor(prompt)
-        mask[row, width - len(prompt) :] = 1
-    return ids.to(device), mask.to(device)
