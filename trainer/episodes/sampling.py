@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
@@ -66,11 +66,8 @@ def sample_episodes(
     return [groups[group][number] for group in range(len(starts)) for number in range(group_size)]
 
 
-_Event = tuple[Row, list[ChatMessage], BaseException | None]
-
-
 class _Driver:
-    """Takes the turns of at most ``AT_ONCE`` rows to environments and back. Only ``_do`` runs in other threads."""
+    """Takes the turns of at most ``AT_ONCE`` rows to environments and back: their work alone is in other threads."""
 
     def __init__(
         self, policy: Policy, sampling: SamplingConfig, rows: Iterator[Row], on_end: Callable[[Row], None]
@@ -79,7 +76,7 @@ class _Driver:
         self._executor = ThreadPoolExecutor(AT_ONCE)
         self._live: dict[tuple[int, int], Row] = {}
         self._due: list[Row] = []
-        self._events: SimpleQueue[_Event] = SimpleQueue()
+        self._done: SimpleQueue[tuple[Row, Future[list[ChatMessage] | None]]] = SimpleQueue()
         self._busy = 0  # rows whose environment is at work
         self._wait = FIRST_WAIT
 
@@ -103,28 +100,18 @@ class _Driver:
 
     def _start(self, row: Row, work: Callable[[], list[ChatMessage] | None]) -> None:
         self._busy += 1
-        self._executor.submit(self._do, row, work)
-
-    def _do(self, row: Row, work: Callable[[], list[ChatMessage] | None]) -> None:
-        try:
-            self._events.put((row, work() or [], None))
-        except BaseException as error:
-            self._events.put((row, [], error))
+        self._executor.submit(work).add_done_callback(lambda done: self._done.put((row, done)))
 
     def _collect(self) -> None:
         """Take what environments have answered: wait until a turn is due, and then a little for others."""
         latest = time.monotonic() + self._wait
         while self._busy:
             try:
-                row, messages, error = self._events.get(
-                    timeout=max(0.0, latest - time.monotonic()) if self._due else None
-                )
+                row, done = self._done.get(timeout=max(0.0, latest - time.monotonic()) if self._due else None)
             except Empty:
                 return
             self._busy -= 1
-            if error is not None:
-                raise error
-            self._settle(row, messages)
+            self._settle(row, done.result() or [])
 
     def _settle(self, row: Row, messages: list[ChatMessage]) -> None:
         """Take the messages that begin an episode or follow a turn: unless it has ended, its next turn is due."""
