@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import groupby
 
 import torch
 from torch import Tensor
@@ -30,10 +30,10 @@ class Decoder:
         max_new_tokens: int,
     ) -> None:
         # Neighbors with the same prompt share it, as the rows of a group do in the first turn of their episodes.
-        firsts = [number for number, prompt in enumerate(prompts) if not number or prompt != prompts[number - 1]]
-        copies = torch.tensor([end - start for start, end in pairwise([*firsts, len(prompts)])], device=policy.device)
-        prompt_of = torch.arange(len(firsts), device=policy.device).repeat_interleave(copies * group_size)
-        logits, mask, cache = read(policy, [prompts[number] for number in firsts])
+        distinct = [(prompt, len(list(neighbors))) for prompt, neighbors in groupby(prompts)]
+        copies = torch.tensor([count for _, count in distinct], device=policy.device)
+        prompt_of = torch.arange(len(distinct), device=policy.device).repeat_interleave(copies * group_size)
+        logits, mask, cache = read(policy, [prompt for prompt, _ in distinct])
         self.policy, self.width = policy, mask.shape[1]
         self.cache, self.prompts = expand_prefix(policy, cache, mask, prompt_of)
         self.logits, mask = logits[prompt_of], mask[prompt_of]
