@@ -101,11 +101,8 @@ def step_advantages(groups: ScoredGroups, settings: AdvantageConfig) -> Tensor:
     """
     if groups.step_baselines is not None:
         return value_advantages(groups, settings)
-    by_return = groups.episode if settings.step_credit is None else torch.tensor(settings.step_credit == "return")
-    if by_return.all():
-        return return_advantages(groups, settings)
-    if not by_return.any():
-        return process_advantages(groups, settings)
+    is_return = torch.full_like(groups.episode, settings.step_credit == "return")
+    by_return = groups.episode if settings.step_credit is None else is_return
     return return_advantages(groups, settings).where(by_return[:, None], process_advantages(groups, settings))
 
 

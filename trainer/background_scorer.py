@@ -38,13 +38,9 @@ def scores_in_batches(verifier: Verifier) -> bool:
 
 def scores_of(verifier: Verifier, groups: Sequence[Group]) -> list[list[Score]]:
     """The scores of groups, from the worker process unless the verifier's model is loaded here."""
-    score = score_groups if _stays_in_process(verifier) else scoring_process.score_in_process
+    is_loaded_here = any(isinstance(part, BatchVerifier) and part.in_process for part in verifier.walk())
+    score = score_groups if is_loaded_here else scoring_process.score_in_process
     return score(verifier, groups)
-
-
-def _stays_in_process(verifier: Verifier) -> bool:
-    """Whether a verifier has a model that is loaded here, on the policy's device."""
-    return any(isinstance(part, BatchVerifier) and part.in_process for part in verifier.walk())
 
 
 def metric_value(score: Score, metric: str) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from accelerate.utils import gather_object
@@ -114,6 +114,8 @@ def pack_batches(
         in_loss = scored & torch.tensor([row.rollout.finish != "length" for row in rollouts])
     trained = (advantages != 0).any(1) | (config.kl.coef > 0 or config.loss.function is not None)
     lengths = torch.tensor([row.rollout.num_sampled for row in rollouts])
+    prompt_lengths = [len(row.rollout.prompt_ids) for row in rollouts]
+    row_lengths = [len(row.rollout.ids) for row in rollouts]
     size, count = config.group_size, config.optimizer.mini_batches
     rows = torch.arange(len(rollouts)).view(-1, size)
     uniform = (advantages == 0).view(len(rows), -1).all(1)
@@ -122,12 +124,16 @@ def pack_batches(
     batches = []
     for first in range(count):
         members, local = rows[first::count].flatten(), rows[first::count][is_local[first::count]]
-        groups = [
-            [_Row(rollouts[row].rollout, advantages[row]) for row in group if in_loss[row] and trained[row]]
-            for group in local.tolist()
+        same_prompt = defaultdict[tuple[int, tuple[int, ...]], list[int]](list)
+        for number, group in enumerate(local.tolist()):
+            for row in group:  # an environment may begin the episodes of a group differently
+                if in_loss[row] and trained[row]:
+                    same_prompt[number, tuple(rollouts[row].rollout.prompt_ids)].append(row)
+        groups, shared = list(same_prompt.values()), policy.shares_prompts
+        parts = pack_rows(groups, prompt_lengths, row_lengths, micro_batch_tokens, shared=shared)
+        micro_batches = [
+            _micro_batch([rollouts[row].rollout for row in part], advantages[part], policy.device) for part in parts
         ]
-        parts = _packed(groups, micro_batch_tokens, shared=policy.shares_prompts)
-        micro_batches = [_micro_batch(part, policy.device) for part in parts]
         if is_sharded(policy):  # all processes must make the same number of passes
             passes = max(1, *gather_object([len(micro_batches)]))
             micro_batches = pad_micro_batches(micro_batches, passes, policy.device)
@@ -172,27 +178,7 @@ def pad_micro_batches(micro_batches: Sequence[MicroBatch], count: int, device: t
     return [*micro_batches, *[empty] * (count - len(micro_batches))]
 
 
-class _Row(NamedTuple):
-    """A completion with its advantages (T,)."""
-
-    rollout: Rollout
-    advantages: Tensor
-
-
-def _packed(groups: Sequence[Sequence[_Row]], budget: int, *, shared: bool) -> list[list[_Row]]:
-    """The rows in micro-batches, see ``pack_rows``."""
-    rows, same_prompt = list[_Row](), defaultdict[tuple[int, tuple[int, ...]], list[int]](list)
-    for number, group in enumerate(groups):
-        for row in group:  # an environment may begin the episodes of a group differently
-            same_prompt[number, tuple(row.rollout.prompt_ids)].append(len(rows))
-            rows.append(row)
-    prompts, lengths = [len(row.rollout.prompt_ids) for row in rows], [len(row.rollout.ids) for row in rows]
-    parts = pack_rows(list(same_prompt.values()), prompts, lengths, budget, shared=shared)
-    return [[rows[index] for index in part] for part in parts]
-
-
-def _micro_batch(rows: Sequence[_Row], device: torch.device) -> MicroBatch:
-    rollouts = [row.rollout for row in rows]
+def _micro_batch(rollouts: Sequence[Rollout], advantages: Tensor, device: torch.device) -> MicroBatch:
     lengths = torch.tensor([len(rollout.ids) for rollout in rollouts])
     mask = torch.arange(int(lengths.max())) < lengths[:, None]
 
@@ -204,6 +190,6 @@ def _micro_batch(rows: Sequence[_Row], device: torch.device) -> MicroBatch:
         ids=padded((rollout.ids for rollout in rollouts), torch.long),
         completion_mask=mask.to(device),
         sampled=padded((rollout.sampled for rollout in rollouts), torch.bool),
-        advantages=padded((row.advantages[: len(row.rollout.ids)] for row in rows), torch.float32),
+        advantages=advantages[:, : mask.shape[1]].to(device),
         sampler_logp=padded((rollout.logps for rollout in rollouts), torch.float32),
     )

@@ -56,7 +56,7 @@ def train(task: Task | Mixture | str, *, run_dir: str | Path | None = None, **se
     with closing(run.engine):
         recorder = Recorder.create(run, path)
         with recorder.folder.locked():
-            return learn(run, recorder, start=0)
+            return learn(run, recorder)
 
 
 def resume(run_dir: str | Path, *, steps: int | str | None = None) -> Result:
@@ -80,10 +80,10 @@ def resume(run_dir: str | Path, *, steps: int | str | None = None) -> Result:
 
 def _resume(path: Path, steps: int | str | None) -> Result:
     folder, mixture, config = RunFolder.reopen(path)
-    earlier_steps = config.steps
+    earlier_steps = None if steps is None else config.steps
     if steps is not None:
         config = config.model_copy(update={"steps": folder.more_steps(config.steps, steps)})
-    elif (folder.path / MODEL).exists():
+    elif (path / MODEL).exists():
         raise UsageError(
             f"{path}: this run is finished; to go on with it: grpo_env train --resume {path} steps=+{config.steps or 1}"
         )
@@ -91,15 +91,15 @@ def _resume(path: Path, steps: int | str | None) -> Result:
     with closing(run.engine):
         if steps is not None and run.policy.accelerator.is_main_process:
             folder.extend(config)
-        return learn(run, *Recorder.reopen(run, folder.path, None if steps is None else earlier_steps))
+        return learn(run, Recorder.reopen(run, path, earlier_steps))
 
 
-def learn(run: Run, recorder: Recorder, start: int) -> Result:
+def learn(run: Run, recorder: Recorder) -> Result:
     """The training loop. A checkpoint is always taken at the end of a step."""
-    policy, config, progress = run.policy, run.config, Progress(run, start)
-    print_start(run, recorder.folder.path, start)
+    policy, config, progress = run.policy, run.config, Progress(run, recorder.start)
+    print_start(run, recorder.folder.path, recorder.start)
     try:
-        for step in steps(run, recorder, start):
+        for step in steps(run, recorder):
             began = time.perf_counter()
 
             # Sample G completions of each of P prompts, and score them.
@@ -110,7 +110,7 @@ def learn(run: Run, recorder: Recorder, start: int) -> Result:
             sampled = time.perf_counter()
 
             # Rewards become one advantage per token.
-            advantages = token_advantages(policy, rollouts, config, None if values is None else values.rows)
+            advantages = token_advantages(policy, rollouts, config, values.rows)
 
             # Divide the step into mini-batches, and pack the rows that have a gradient into micro-batches.
             batches = pack_batches(policy, rollouts, advantages, config, progress.micro_batch_tokens)
@@ -124,8 +124,7 @@ def learn(run: Run, recorder: Recorder, start: int) -> Result:
                 sync_if_due(run.reference, policy, config.kl, step + 1)
                 progress.end_step(batches)
                 seconds = {"sample_seconds": sampled - began, "update_seconds": time.perf_counter() - sampled}
-                further = seconds if values is None else seconds | values.metrics
-                recorder.step(step, groups, batches, advantages, stats, further)
+                recorder.step(step, groups, batches, advantages, stats, {**seconds, **values.metrics})
         return finish(run, recorder, progress.updates)
     except (KeyboardInterrupt, GrpoEnvError) as error:
         raise stopped(run, recorder, progress, error) from error
@@ -137,12 +136,12 @@ def learn(run: Run, recorder: Recorder, start: int) -> Result:
         recorder.close()
 
 
-def steps(run: Run, recorder: Recorder, start: int) -> Iterator[int]:
+def steps(run: Run, recorder: Recorder) -> Iterator[int]:
     """The steps of a run, and around them what the weights until then are used for: evaluations and checkpoints.
 
     An evaluation may end them early (``eval.stop_at``, ``eval.patience``).
     """
-    for step in range(start, run.config.steps + 1):
+    for step in range(recorder.start, run.config.steps + 1):
         run.engine.update_weights(run.policy, step)
         if step < run.config.steps:
             update_reward_model(run, recorder.folder, step)

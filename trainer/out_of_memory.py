@@ -1,6 +1,6 @@
 """Where memory runs out in an update: the work is repeated with micro-batches of half the size.
 
-Sampling has the same in ``engine/sampling/row_limit.py``.
+Sampling has the same in ``engine/sampling/own.py``.
 """
 
 from __future__ import annotations

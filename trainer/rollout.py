@@ -10,7 +10,7 @@ from functools import partial
 from accelerate import Accelerator
 from accelerate.utils import gather_object
 
-from grpo_env.core import Example, Group, Score
+from grpo_env.core import Example, Group
 from grpo_env.environments.episode import EnvironmentClass
 from grpo_env.taskfile.schema import AnySplit
 from grpo_env.taskfile.task import Task
@@ -155,18 +155,12 @@ def score_rollouts(sampled: SampledGroups) -> list[ScoredRollout]:
     finally:
         sampled.scorer.stop()
     scored = [
-        with_score(prompt, rollout, score)
+        ScoredRollout(prompt.example, rollout, score, metric_value(score, prompt.task.metric), prompt.task.name)
         for number, prompt in enumerate(sampled.prompts)
         for rollout, score in zip(sampled.rollouts[number], scores[number], strict=True)
     ]
     gathered: list[ScoredRollout] = gather_object(scored)
     return gathered
-
-
-def with_score(prompt: Prompt, rollout: Rollout, score: Score) -> ScoredRollout:
-    """A completion of a prompt with its score, and the value of its task's metric in that."""
-    task = prompt.task
-    return ScoredRollout(prompt.example, rollout, score, metric_value(score, task.metric), task.name)
 
 
 def group_seeds(prompts: Sequence[Prompt], seed: str) -> list[str]:

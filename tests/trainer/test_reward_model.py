@@ -158,7 +158,7 @@ def test_figures_by_hand():
     data = [labelled("p", (1.0, None), True), labelled("p", (1.0, 0.2), False), labelled("q", (0.0,), False)]
     scores = [score(0.9, 0.1), score(0.7, 0.6), score(0.4)]
     figures = held_out_figures([*data, labelled("q", (1.0,), True)], [*scores, Score(None, "error")], mostly_good=True)
-    assert figures.accuracy[::2] == (pytest.approx((2 / 3 + 1) / 2), 2)
+    assert (figures.accuracy.value, figures.accuracy.prompts) == (pytest.approx((2 / 3 + 1) / 2), 2)
     assert figures.majority == pytest.approx((2 / 3 + 0) / 2)
     assert (figures.pairs.value, figures.pairs.compared, figures.unscored) == (0.0, 1, 1)  # 0.1 < 0.6
 

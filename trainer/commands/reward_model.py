@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from rich.console import Console
 
@@ -132,7 +132,7 @@ def train_reward_model(
             "settings": asdict(settings),
             "rows": {"train": len(train), "held_out": len(held_out), "left_out": dict(labelled.left_out)},
             "training_loss": training_loss,
-            "held_out": _plain(figures),
+            "held_out": asdict(figures),
         }
         (draft / FIGURES).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     return figures
@@ -216,12 +216,6 @@ def _mean(mean: Mean) -> str:
         return f"{mean.value:.3f} (too few held-out prompts for an interval) by {by},"
     low, high = mean.interval
     return f"{mean.value:.3f} [{low:.3f}, {high:.3f}] by {by},"
-
-
-def _plain(figures: Figures) -> dict[str, Any]:
-    """For JSON, with names."""
-    pairs = None if figures.pairs is None else figures.pairs._asdict()
-    return {**asdict(figures), "accuracy": figures.accuracy._asdict(), "pairs": pairs}
 
 
 def _counts(left_out: Counter[str]) -> str:

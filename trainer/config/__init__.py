@@ -11,7 +11,6 @@ from .groups import RewardModelConfig as RewardModelConfig
 from .groups import SamplingConfig as SamplingConfig
 from .groups import Segments as Segments
 from .groups import StepValuesConfig as StepValuesConfig
-from .groups import engine_here as engine_here
 from .train import FIELDS as FIELDS
 from .train import GROUPS as GROUPS
 from .train import TrainConfig as TrainConfig

@@ -11,9 +11,6 @@ from pydantic import Field, model_validator
 
 from .settings import Settings, load
 
-Scale = Literal["group", "none"]
-Std = Literal["sample", "population"]
-StepCredit = Literal["sum", "mean", "return"]
 Aggregation = Literal["token", "sequence", "constant"]
 ImportanceLevel = Literal["token", "sequence"]
 
@@ -28,11 +25,11 @@ class AdvantageConfig(Settings):
 
     function: str | None = None
     """A function of your own for the advantages, ``FILE.py:function``; null: by the settings below."""
-    scale: Scale = "group"
+    scale: Literal["group", "none"] = "group"
     """Divide by the standard deviation of the group, or not (Dr. GRPO)."""
-    std: Std = "sample"
+    std: Literal["sample", "population"] = "sample"
     """Over n - 1 (``sample``) or n (``population``)."""
-    step_credit: StepCredit | None = None
+    step_credit: Literal["sum", "mean", "return"] | None = None
     """What a token gets of the steps that end on or after it: ``sum`` or ``mean`` of normalized rewards, or the raw
     ``return``; null: ``return`` for turns, else ``sum``."""
     truncated: Literal["keep", "mask"] = "keep"

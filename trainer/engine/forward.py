@@ -126,27 +126,22 @@ def with_fast_paths(policy: Policy) -> Policy:
     is_exact = policy.model.dtype == torch.float32 and not (policy.autocast and is_sharded(policy))
     exact = replace(policy, autocast=None) if is_exact else policy  # compares the computation, not its rounding
     tolerance = 1e-3 if is_exact else 0.1
-    refusals = dict(policy.refusals)
-    separate = replace(exact, has_separate_head=True)
-    why: str | None = "only the whole model gathers the weights of head and embedding"
-    if not is_sharded(policy):
-        why = mismatch(partial(_probe_logits, exact), partial(_probe_logits, separate), tolerance)
-    if why:
-        refusals["has_separate_head"] = why
-    exact = replace(exact, has_separate_head=not why)
+    refusals: dict[str, str] = {}
+    if is_sharded(policy):
+        refusals["has_separate_head"] = "only the whole model gathers the weights of head and embedding"
     if not only_attends(policy.model):
-        why = "its layers mix positions otherwise than by attention, so rows in one would read each other"
-        refusals["shares_prompts"] = why
-    elif why := mismatch(
-        partial(_probe_logits, exact), partial(_probe_logits, replace(exact, shares_prompts=True)), tolerance
-    ):
-        refusals["shares_prompts"] = why
-    return replace(
-        policy,
-        has_separate_head=exact.has_separate_head,
-        shares_prompts="shares_prompts" not in refusals,
-        refusals=refusals,
-    )
+        mixing = "its layers mix positions otherwise than by attention, so rows in one would read each other"
+        refusals["shares_prompts"] = mixing
+    for name in ("has_separate_head", "shares_prompts"):
+        if name in refusals:
+            continue
+        path: dict[str, Any] = {name: True}
+        fast = replace(exact, **path)
+        if difference := mismatch(partial(_probe_logits, exact), partial(_probe_logits, fast), tolerance):
+            refusals[name] = difference
+        else:
+            exact = fast
+    return replace(exact, autocast=policy.autocast, refusals=refusals)
 
 
 def mismatch(plain: Callable[[], Tensor], fast: Callable[[], Tensor], tolerance: float = 1e-3) -> str | None:

@@ -9,9 +9,8 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
@@ -63,45 +62,21 @@ def sample_episodes(
     engine = policy.rollout_engine
     # All processes enter together, since they then sample different numbers of turns.
     with unsharded(policy) if engine is None or engine.uses_policy_model else nullcontext():
-        turns = _TurnSampler(policy, sampling.max_new_tokens, sampling.temperature)
-        _Driver(turns, make_rows(policy, starts, group_size), AT_ONCE, on_end).run()
+        _Driver(policy, sampling, make_rows(policy, starts, group_size), on_end).run()
     return [groups[group][number] for group in range(len(starts)) for number in range(group_size)]
 
 
-@dataclass(frozen=True)
-class _TurnSampler:
-    """Samples turns of episodes, which may have ``max_new_tokens`` tokens in all their turns together."""
-
-    policy: Policy
-    max_new_tokens: int
-    temperature: float
-
-    def limit(self, row: Row, context: int) -> int:
-        """How many tokens the next turn of a row may have, after a context of so many."""
-        limit, (positions, _) = self.max_new_tokens - row.num_sampled, self.policy.position_limit
-        return limit if positions is None else min(limit, positions - context)
-
-    def sample(self, rows: Sequence[Row], on_turn: Callable[[Row, Rollout], None]) -> None:
-        """Sample the next turns of rows; ``on_turn`` is called with each as soon as it has ended."""
-        contexts = [row.context for row in rows]
-        limits = [self.limit(row, len(context)) for row, context in zip(rows, contexts, strict=True)]
-        seeds = [f"{row.seed}/{len(row.spans)}" for row in rows]
-        request = SamplingRequest(contexts, 1, max(limits), self.temperature, seeds, limits)
-        sample(self.policy, request, lambda index, turns: on_turn(rows[index], turns[0]))
-
-
-_Event = tuple[Row, list[ChatMessage], BaseException | None]
-
-
 class _Driver:
-    """Takes the turns of at most ``at_once`` rows to environments and back. Only ``_do`` runs in other threads."""
+    """Takes the turns of at most ``AT_ONCE`` rows to environments and back: their work alone is in other threads."""
 
-    def __init__(self, turns: _TurnSampler, rows: Iterator[Row], at_once: int, on_end: Callable[[Row], None]) -> None:
-        self._turns, self._rows, self._at_once, self._on_end = turns, rows, at_once, on_end
-        self._executor = ThreadPoolExecutor(at_once)
+    def __init__(
+        self, policy: Policy, sampling: SamplingConfig, rows: Iterator[Row], on_end: Callable[[Row], None]
+    ) -> None:
+        self._policy, self._sampling, self._rows, self._on_end = policy, sampling, rows, on_end
+        self._executor = ThreadPoolExecutor(AT_ONCE)
         self._live: dict[tuple[int, int], Row] = {}
         self._due: list[Row] = []
-        self._events: SimpleQueue[_Event] = SimpleQueue()
+        self._done: SimpleQueue[tuple[Row, Future[list[ChatMessage] | None]]] = SimpleQueue()
         self._busy = 0  # rows whose environment is at work
         self._wait = FIRST_WAIT
 
@@ -119,46 +94,35 @@ class _Driver:
 
     def _begin(self) -> None:
         """Begin episodes while there is room for their environments."""
-        while len(self._live) < self._at_once and (row := next(self._rows, None)) is not None:
+        while len(self._live) < AT_ONCE and (row := next(self._rows, None)) is not None:
             self._live[row.key] = row
             self._start(row, row.episode.begin)
 
     def _start(self, row: Row, work: Callable[[], list[ChatMessage] | None]) -> None:
         self._busy += 1
-        self._executor.submit(self._do, row, work)
-
-    def _do(self, row: Row, work: Callable[[], list[ChatMessage] | None]) -> None:
-        try:
-            self._events.put((row, work() or [], None))
-        except BaseException as error:
-            self._events.put((row, [], error))
+        self._executor.submit(work).add_done_callback(lambda done: self._done.put((row, done)))
 
     def _collect(self) -> None:
         """Take what environments have answered: wait until a turn is due, and then a little for others."""
         latest = time.monotonic() + self._wait
         while self._busy:
             try:
-                row, messages, error = self._events.get(
-                    timeout=max(0.0, latest - time.monotonic()) if self._due else None
-                )
+                row, done = self._done.get(timeout=max(0.0, latest - time.monotonic()) if self._due else None)
             except Empty:
                 return
             self._busy -= 1
-            if error is not None:
-                raise error
-            self._settle(row, messages)
+            self._settle(row, done.result() or [])
 
     def _settle(self, row: Row, messages: list[ChatMessage]) -> None:
         """Take the messages that begin an episode or follow a turn: unless it has ended, its next turn is due."""
         episode = row.episode
         if not episode.ended and not row.spans:
             row.begin(messages)
-            if self._turns.limit(row, len(row.prompt_ids)) < 1:
-                name = self._turns.policy.name
-                episode.fail(f"the prompt of {len(row.prompt_ids)} tokens leaves no position of {name}")
+            if self.limit(row, len(row.prompt_ids)) < 1:
+                episode.fail(f"the prompt of {len(row.prompt_ids)} tokens leaves no position of {self._policy.name}")
         elif not episode.ended:
             told = row.conversation.between(episode.example, messages)
-            if self._turns.limit(row, len(row.context) + len(told)) < 1:
+            if self.limit(row, len(row.context) + len(told)) < 1:
                 self._start(row, lambda: episode.end("length"))
                 return
             row.told(told)
@@ -167,12 +131,21 @@ class _Driver:
         else:
             self._due.append(row)
 
+    def limit(self, row: Row, context: int) -> int:
+        """How many tokens the next turn of a row may have, after a context of so many."""
+        limit, (positions, _) = self._sampling.max_new_tokens - row.num_sampled, self._policy.position_limit
+        return limit if positions is None else min(limit, positions - context)
+
     def _sample_due(self) -> None:
         """Sample the turns that are due; each is given to its environment as soon as it ends."""
         due, self._due = sorted(self._due, key=lambda row: row.key), []
         if due:
             began = time.monotonic()
-            self._turns.sample(due, self._advance)
+            contexts = [row.context for row in due]
+            limits = [self.limit(row, len(context)) for row, context in zip(due, contexts, strict=True)]
+            seeds = [f"{row.seed}/{len(row.spans)}" for row in due]
+            request = SamplingRequest(contexts, 1, max(limits), self._sampling.temperature, seeds, limits)
+            sample(self._policy, request, lambda index, turns: self._advance(due[index], turns[0]))
             self._wait = max(LEAST_WAIT, WAIT * (time.monotonic() - began))
 
     def _advance(self, row: Row, turn: Rollout) -> None:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
+from typing import NamedTuple
 
 from grpo_env.equality import all_equal
 from grpo_env.taskfile.task import Task
@@ -23,22 +24,15 @@ from ..shared_types import Prompt, ScoredRollout, Start
 from ..step_tokens import completion_ends
 
 
-@dataclass(frozen=True)
-class StepValues:
-    """The steps of each completion, none for one without a score, and what their values cost.
+class StepValues(NamedTuple):
+    """The steps of each completion, none for one without a score, and metrics that say what their values cost:
+    ``values``, the prefixes that were continued, ``value_tokens`` sampled for them, and ``value_seconds`` with scoring.
 
-    ``values`` are the prefixes that were continued, ``tokens`` those sampled for them, ``seconds`` with scoring.
+    Where nothing is estimated, ``rows`` is ``None``, and there are no metrics.
     """
 
-    rows: Sequence[Sequence[ValuedStep]]
-    values: int = 0
-    tokens: int = 0
-    seconds: float = 0.0
-
-    @property
-    def metrics(self) -> dict[str, float]:
-        """For the metrics of a step."""
-        return {"values": self.values, "value_tokens": self.tokens, "value_seconds": self.seconds}
+    rows: Sequence[Sequence[ValuedStep]] | None
+    metrics: Mapping[str, float]
 
 
 @dataclass
@@ -55,8 +49,8 @@ Prefixes = Mapping[tuple[int, ...], Prefix]
 
 def step_values(
     policy: Policy, tasks: Sequence[Task], rollouts: Sequence[ScoredRollout], config: TrainConfig, step: int
-) -> StepValues | None:
-    """Estimate the value of every prefix of these completions that ends with a step; ``None`` if that is off.
+) -> StepValues:
+    """Estimate the value of every prefix of these completions that ends with a step, unless that is off.
 
     Groups of equal rewards are left out: that is cheaper, and slightly biased.
 
@@ -65,7 +59,7 @@ def step_values(
     """
     settings = config.step_values
     if not settings.rollouts:
-        return None
+        return StepValues(None, {})
     began, by_name = time.perf_counter(), {task.name: task for task in tasks}
     rewards = [row.score.value for row in rollouts]
     size = config.group_size
@@ -82,7 +76,8 @@ def step_values(
         for number, group in enumerate(groups)
         for row in group
     ]
-    return StepValues(rows, len(waiting), tokens, time.perf_counter() - began)
+    seconds = time.perf_counter() - began
+    return StepValues(rows, {"values": len(waiting), "value_tokens": tokens, "value_seconds": seconds})
 
 
 def step_boundaries(policy: Policy, task: Task, rollout: Rollout, settings: StepValuesConfig) -> list[int]:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from statistics import fmean
-from typing import NamedTuple
 
 from grpo_env.confidence_intervals import FEWEST, Interval, bootstrap
 from grpo_env.core import Score
@@ -15,7 +14,8 @@ from grpo_env.core import Score
 from .labels import Labelled
 
 
-class Mean(NamedTuple):
+@dataclass(frozen=True)
+class Mean:
     """A mean over prompts with its 95 % interval, by a bootstrap of prompts; ``compared`` counts labels or pairs.
 
     A bootstrap of fewer than ``FEWEST`` prompts says nothing, so there is no interval then.

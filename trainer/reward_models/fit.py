@@ -17,6 +17,7 @@ import torch
 from accelerate.state import AcceleratorState, GradientState, PartialState
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
+from torch.nn.utils.rnn import pad_sequence
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
 from .labels import Labelled
@@ -109,10 +110,9 @@ def _tensors(row: Labelled, by_token: bool) -> dict[str, Any]:
 
 def padded(rows: Sequence[Mapping[str, Any]], pad_id: int) -> dict[str, Tensor]:
     """Rows as tensors (rows, longest), padded on the right; labels of whole texts as (rows,)."""
-    longest = max(len(row["ids"]) for row in rows)
 
     def filled(lists: Sequence[Sequence[float]], value: float) -> Tensor:
-        return torch.tensor([[*values, *[value] * (longest - len(values))] for values in lists])
+        return pad_sequence([torch.tensor(values) for values in lists], batch_first=True, padding_value=value)
 
     labels = [row["labels"] for row in rows]
     tensors = {

@@ -47,7 +47,7 @@ class Labelled(NamedTuple):
     @property
     def prompt(self) -> str:
         """The same text for all completions of a prompt, whatever the ids of their rows."""
-        return prompt_key(self.judged.example)
+        return json.dumps(self.judged.example.prompt)
 
 
 @dataclass
@@ -111,8 +111,3 @@ def split_by_prompt(rows: Sequence[Labelled], fraction: float, seed: int) -> tup
     count = min(max(1, round(fraction * len(prompts))), len(prompts) - 1)
     held_out = set(random.Random(f"{seed}/held-out").sample(prompts, count))
     return [row for row in rows if row.prompt not in held_out], [row for row in rows if row.prompt in held_out]
-
-
-def prompt_key(example: Example) -> str:
-    """A prompt as text, chat or not."""
-    return json.dumps(example.prompt, ensure_ascii=True)

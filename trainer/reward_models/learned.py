@@ -18,12 +18,11 @@ if TYPE_CHECKING:
 
 
 class LearnedPart(NamedTuple):
-    """The names of the part with a model and of its rule, the verifier with its model now, and the task's own model."""
+    """The names of the part with a model and of its rule, and the verifier with a model: that of the task."""
 
     name: str
     rule: str
     verifier: ModelVerifier
-    own: str
 
     @property
     def process(self) -> bool:
@@ -59,7 +58,7 @@ def learned_part(task: Task, settings: RewardModelConfig) -> LearnedPart | None:
             f"reward_model.rule={rule}: {name} scores steps, and {rule} has no step scores to learn from; name "
             "a part that has, such as equation_steps"
         )
-    return LearnedPart(name, rule, verifier, verifier.model)
+    return LearnedPart(name, rule, verifier)
 
 
 def model_of(task: Task, name: str) -> str:

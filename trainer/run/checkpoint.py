@@ -6,7 +6,6 @@ import hashlib
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -27,19 +26,10 @@ class RunFolder(RunFiles):
     """The folder of a run that trains: ``RunFiles`` with checkpoints and the model."""
 
     @classmethod
-    def create(
-        cls, path: Path | None, mixture: Mixture, config: TrainConfig, versions: Mapping[str, Any] | None = None
-    ) -> RunFolder:
-        """A new folder, see ``RunFiles.make``; ``versions`` are those of further packages, and of the data."""
-        model = str(Path(config.model).resolve()) if Path(config.model).is_dir() else config.model
-        machine = {"seed": config.seed, "threads": torch.get_num_threads(), **(versions or {})}
-        return cls.make(path, mixture, {**config.model_dump(), "model": model}, machine)
-
-    @classmethod
-    def reopen(cls, path: Path, writes: bool = True) -> tuple[RunFolder, Mixture, TrainConfig]:
+    def reopen(cls, path: Path) -> tuple[RunFolder, Mixture, TrainConfig]:
         """An existing run with its tasks and config. Raises ``UsageError`` if there is none."""
         config = TrainConfig.from_mapping(read_config(path), str(path / "config.yaml"))
-        return cls(path, writes), load_mixture(path / TASK), config
+        return cls(path), load_mixture(path / TASK), config
 
     def more_steps(self, steps: int, wanted: int | str) -> int:
         """The new number of steps of this run, which has ``steps``. Raises ``UsageError`` unless it is larger."""

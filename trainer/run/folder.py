@@ -19,6 +19,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
 
+import torch
 import yaml
 from accelerate.utils import get_int_from_env
 from safetensors import SafetensorError
@@ -29,6 +30,8 @@ from grpo_env.rows.reader import read_records
 from grpo_env.scoring.resume import lock
 from grpo_env.taskfile.mixture import Mixture
 from grpo_env.taskfile.yaml_file import read_yaml
+
+from ..config import TrainConfig
 
 METRICS, SAMPLES, MODEL, BEST = "metrics.jsonl", "samples", "model", "best-step"
 REWARD_MODEL, TASK, VERSIONS = "reward_model", "task.yaml", "versions.json"
@@ -44,18 +47,21 @@ class RunFiles:
     writes: bool = True
 
     @classmethod
-    def make(cls, path: Path | None, mixture: Mixture, settings: Mapping[str, Any], machine: Mapping[str, Any]) -> Self:
-        """Make a new folder, by default ``runs/TASK-DATE-N``, with settings, tasks, package versions and ``machine``.
+    def create(cls, path: Path | None, mixture: Mixture, config: TrainConfig, further: Mapping[str, Any]) -> Self:
+        """Make a new folder, by default ``runs/TASK-DATE-N``, with settings, tasks, and versions of packages, to which
+        ``further`` are added.
 
         Raises ``UsageError`` if the folder exists: runs are never overwritten.
         """
         run = cls(_new_folder(path, mixture.name))
-        versions = {name: version(name) for name in PACKAGES}
-        versions |= {"python": platform.python_version(), "platform": platform.platform(), **machine}
+        versions: dict[str, Any] = {name: version(name) for name in PACKAGES}
+        versions |= {"python": platform.python_version(), "platform": platform.platform()}
+        versions |= {"seed": config.seed, "threads": torch.get_num_threads(), **further}
+        model = str(Path(config.model).resolve()) if Path(config.model).is_dir() else config.model
         with write_errors(run.path):
             (run.path / VERSIONS).write_text(json.dumps(versions, indent=2) + "\n", encoding="utf-8")
             (run.path / TASK).write_bytes(_yaml(mixture.resolved()))
-            run.write_settings(settings)  # last, since they mark a complete run folder
+            run.write_settings({**config.model_dump(), "model": model})  # last, since they mark a complete run folder
         return run
 
     @contextmanager
@@ -84,14 +90,11 @@ class RunFiles:
     def record(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Append a row to ``metrics.jsonl`` and return it as written, with null for numbers that are not finite."""
         written = with_nulls(row)
-        self.append(METRICS, written)
-        return written
-
-    def append(self, name: str, *rows: dict[str, Any]) -> None:
-        """Append rows to a file of the run."""
         if self.writes:
-            with write_errors(self.path / name), (self.path / name).open("a", encoding="utf-8") as file:
-                file.writelines(map(dump_line, rows))
+            path = self.path / METRICS
+            with write_errors(path), path.open("a", encoding="utf-8") as file:
+                file.write(dump_line(written))
+        return written
 
     def metrics(self) -> list[dict[str, Any]]:
         """All rows of ``metrics.jsonl``, without a last line that a crash cut short.

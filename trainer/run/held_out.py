@@ -36,7 +36,7 @@ def evaluate_if_due(run: Run, recorder: Recorder, step: int) -> str | None:
         row |= {f"sampled_{name}": mean for name, mean in summarize(sampled).items()}
     row["accuracy_low"], row["accuracy_high"] = accuracy_interval(greedy)
     recorder.write(row)
-    recorder.completions("eval", step, greedy)
+    recorder.completions(step, greedy)
     recorder.save_if_best(step)
     reason = None if step == 0 or is_last else end_reason(config.eval, recorder.evaluations)
     if step == 0 or is_last or reason:

@@ -37,7 +37,7 @@ def update_reward_model(run: Run, folder: RunFolder, step: int) -> None:
     to this step, or a run is resumed that was ended meanwhile.
     """
     every = run.config.reward_model.every
-    if run.learned is None or not every or step < every:
+    if run.learned is None or step < every:
         return
     model, (sampler,) = _model(run, folder, run.learned, step - step % every), run.samplers
     if str(model) == model_of(sampler.task, run.learned.name):
@@ -63,7 +63,7 @@ def _model(run: Run, run_folder: RunFolder, learned: LearnedPart, due: int) -> P
 
     folder, every = _model_folder(run_folder, due), run.config.reward_model.every
     if not folder.exists():
-        before = str(_model(run, run_folder, learned, due - every)) if due > every else learned.own
+        before = str(_model(run, run_folder, learned, due - every)) if due > every else learned.verifier.model
         verifier = replace(learned.verifier, model=before)
         loaded, figures = _trained(run, run_folder, learned._replace(verifier=verifier), due)
         with new_folder(folder) as draft:

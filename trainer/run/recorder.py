@@ -31,7 +31,7 @@ from .trackers import finish_tracker, start_tracker, track, track_completions
 
 
 class Recorder:
-    """Writes what a run does. ``evaluations`` are the rows of its evaluations until now.
+    """Writes what a run does, from step ``start`` on. ``evaluations`` are the rows of its evaluations until now.
 
     ``earlier_steps`` is the number of steps that the run had before it was given more.
     """
@@ -39,13 +39,14 @@ class Recorder:
     def __init__(self, run: Run, folder: RunFolder, start: int, earlier_steps: int | None = None) -> None:
         """Go on with a run in its folder, after ``start`` steps."""
         config, rows = run.config, folder.metrics()
-        self.run, self.folder, self.console, self.earlier_steps = run, folder, run.console, earlier_steps
+        self.run, self.folder, self.start, self.earlier_steps = run, folder, start, earlier_steps
         self.evaluations = [row for row in rows if row["kind"] == "eval"]
         self._train_rows = [row for row in rows if row["kind"] == "train"]
-        self._start = time.monotonic() - (rows[-1]["seconds"] if rows else 0.0)
+        self._began = time.monotonic() - (rows[-1]["seconds"] if rows else 0.0)
         self._samples = SampleFiles(folder, run.mixture.tasks, config.group_size, run.policy.decode)
-        self._tracker = start_tracker(config.tracker, folder, flatten(config.model_dump()), start)
-        self.console.restore(rows)
+        tracker = config.tracker if folder.writes else None
+        self._tracker = start_tracker(tracker, folder, flatten(config.model_dump()), start)
+        run.console.restore(rows)
 
     @classmethod
     def create(cls, run: Run, path: Path | None) -> Recorder:
@@ -56,22 +57,21 @@ class Recorder:
         return cls(run, RunFolder(broadcast_object_list([made])[0], is_main), 0)
 
     @classmethod
-    def reopen(cls, run: Run, path: Path, earlier_steps: int | None) -> tuple[Recorder, int]:
-        """Restore a run from its newest intact checkpoint; also returns the step to continue with."""
+    def reopen(cls, run: Run, path: Path, earlier_steps: int | None) -> Recorder:
+        """Restore a run from its newest intact checkpoint."""
         folder = RunFolder(path, bool(run.policy.accelerator.is_main_process))
         start, messages = folder.load(run.policy, run.optimizer, run.updated_reference)
         folder.drop_from(start)
         run.policy.accelerator.wait_for_everyone()  # the others list the samples, which the main process has dropped
         for message in [*messages, *changed_data(folder, run)]:
             run.console.print(message, "red")
-        return cls(run, folder, start, earlier_steps), start
+        return cls(run, folder, start, earlier_steps)
 
     def write(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Log a row with the seconds since the run began and, after a training row, the alerts that it raises."""
-        written = self.folder.record({**row, "seconds": time.monotonic() - self._start})
-        self.console.show(written)
-        if self.folder.writes:
-            track(self._tracker, written)
+        written = self.folder.record({**row, "seconds": time.monotonic() - self._began})
+        self.run.console.show(written)
+        track(self._tracker, written)
         if written["kind"] == "train":
             self._train_rows.append(written)
             for warning in warnings(self._train_rows):
@@ -116,10 +116,9 @@ class Recorder:
         if self.folder.writes:
             self._samples.write(step, sampled, advantages)
 
-    def completions(self, kind: str, step: int, rollouts: Sequence[ScoredRollout]) -> None:
-        """Send completions to the tracker, as a table, where it has tables."""
-        if self.folder.writes:
-            track_completions(self._tracker, kind, step, rollouts)
+    def completions(self, step: int, rollouts: Sequence[ScoredRollout]) -> None:
+        """Send completions of an evaluation to the tracker, as a table, where it has tables."""
+        track_completions(self._tracker, step, rollouts)
 
     def save_if_due(self, step: int) -> None:
         """Checkpoint every ``checkpoint.every`` steps."""

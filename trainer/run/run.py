@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import torch
@@ -21,6 +21,7 @@ from ..batch import Batch
 from ..config import TrainConfig
 from ..engine.memory import default_tokens
 from ..engine.policy import Policy
+from ..engine.sampling.engines import make_engine
 from ..engine.sampling.protocol import RolloutEngine
 from ..extensions.prompt_sampler import PromptSampler
 from ..reference import make_reference
@@ -57,14 +58,16 @@ class Run:
         """Load everything and write nothing. Raises ``UsageError``."""
         check_config(mixture, config)
         scoring_process.start()
-        policy, optimizer = load_policy_and_optimizer(config)
-        assert policy.rollout_engine is not None
+        engine = make_engine(config)
         with ExitStack() as on_error:
-            on_error.callback(policy.rollout_engine.close)
+            on_error.callback(engine.close)
+            policy, optimizer = load_policy_and_optimizer(config)
+            policy = replace(policy, rollout_engine=engine)
+            engine.start(policy)
             for task in mixture.tasks:
                 check_task(policy, task, config)
             console = RunConsole(config.steps, process=policy.accelerator.process_index)
-            policy.rollout_engine.report = console.report
+            engine.report = console.report
             report = partial(console.print, style="yellow")
             samplers = [
                 PromptSampler(task, weight, task_examples(task, "train", report=report))
@@ -87,7 +90,7 @@ class Run:
                 samplers,
                 [fitting_examples(policy, task, "eval", some, config.sampling, report) for task, some in pairs],
                 make_reference(policy, config.kl),
-                None if len(mixture.tasks) > 1 else learned_part(mixture.tasks[0], config.reward_model),
+                learned_part(mixture.tasks[0], config.reward_model),  # check_config refuses it with several tasks
                 # On purpose while vLLM in this process holds its memory: torch keeps what an update took, and vLLM must
                 # wake up beside that.
                 default_tokens(policy, config),

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from dataclasses import replace
-
 import torch
 
 from grpo_env.errors import UsageError
@@ -13,28 +10,15 @@ from ..config import TrainConfig
 from ..engine.forward import with_fast_paths
 from ..engine.lora import prepare_adapter
 from ..engine.policy import Policy, checkpoint_activations, is_adapter, load_policy
-from ..engine.sampling.engines import make_engine
 from ..engine.sharding import with_fsdp
 from ..optimizer import make_optimizer
 
 
 def load_policy_and_optimizer(config: TrainConfig) -> tuple[Policy, torch.optim.Optimizer]:
-    """The policy as it will be trained: with fast paths, adapter, precision, sharding and a started
-    rollout engine; and its optimizer.
+    """The policy as it will be trained: with fast paths, adapter, precision and sharding; and its optimizer.
 
     Raises ``UsageError``.
     """
-    engine = make_engine(config)
-    with ExitStack() as on_error:
-        on_error.callback(engine.close)
-        policy, optimizer = _load_without_engine(config)
-        policy = replace(policy, rollout_engine=engine)
-        engine.start(policy)
-        on_error.pop_all()
-    return policy, optimizer
-
-
-def _load_without_engine(config: TrainConfig) -> tuple[Policy, torch.optim.Optimizer]:
     policy = load_policy(
         config.model,
         device=config.engine.device,

@@ -71,7 +71,7 @@ def track(tracker: Any | None, row: Mapping[str, Any]) -> None:
         tracker.log({f"{row['kind']}/{name}": value for name, value in numbers.items()}, step=row["step"])
 
 
-def track_completions(tracker: Any | None, kind: str, step: int, rollouts: Sequence[ScoredRollout]) -> None:
+def track_completions(tracker: Any | None, step: int, rollouts: Sequence[ScoredRollout]) -> None:
     """Send the first completions with their scores, as the table ``eval/completions``, to a tracker that has tables."""
     if tracker is None or tracker.name not in TABLES:
         return
@@ -81,4 +81,4 @@ def track_completions(tracker: Any | None, kind: str, step: int, rollouts: Seque
         for row in rollouts[:SHOWN]
     ]
     table = import_module(tracker.name).Table(columns=columns, data=rows)
-    tracker.log({f"{kind}/completions": table}, step=step)
+    tracker.log({"eval/completions": table}, step=step)

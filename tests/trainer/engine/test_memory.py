@@ -128,7 +128,7 @@ def test_out_of_memory_while_sampling_halves_the_prompts_and_changes_no_completi
         assert actual == expected
         assert sorted(done) == list(range(6))
         assert first_steps == [18, 9, 3, 3, 3, 3, 3, 3]
-        assert engine.row_limit.rows == 3
+        assert engine.rows == 3
         assert sample(policy, SamplingRequest(prompts[:2], 3, **options)) == expected[:6]
         assert first_steps[8:] == [3, 3]
     with monkeypatch.context() as patch:

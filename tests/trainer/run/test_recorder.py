@@ -13,6 +13,7 @@ from rich.console import Console
 
 from grpo_env.errors import UsageError
 from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.run import recorder
 from grpo_env.trainer.run.checkpoint import RunFolder
 from grpo_env.trainer.run.console import RunConsole
 from grpo_env.trainer.run.folder import RunFiles
@@ -21,13 +22,12 @@ from grpo_env.trainer.run.recorder import Recorder
 from .test_console import train_row
 
 
-def make_recorder(folder: Path) -> tuple[Recorder, io.StringIO]:
+def make_recorder(folder: Path, writes: bool = True, **settings: Any) -> tuple[Recorder, io.StringIO]:
     output = io.StringIO()
     console = RunConsole(20, Console(file=output, width=200))
-    run: Any = SimpleNamespace(
-        mixture=SimpleNamespace(tasks=()), config=TrainConfig(), console=console, policy=SimpleNamespace(decode=str)
-    )
-    return Recorder(run, RunFolder(folder), 0), output
+    config, policy = TrainConfig(**settings), SimpleNamespace(decode=str)
+    run: Any = SimpleNamespace(mixture=SimpleNamespace(tasks=()), config=config, console=console, policy=policy)
+    return Recorder(run, RunFolder(folder, writes), 0), output
 
 
 def test_a_last_line_may_be_cut_short_and_no_other(tmp_path: Path) -> None:
@@ -60,3 +60,14 @@ def test_rows_have_their_time_and_are_followed_by_alerts(tmp_path: Path) -> None
     assert (warning["kind"], warning["step"], warning["alert"]) == ("warning", 9, "truncated")
     assert "step 9 (10/20)" in output.getvalue()
     assert f"warning    step 9: {warning['seen']}. {warning['try']}" in output.getvalue()
+
+
+@pytest.mark.parametrize("writes", [True, False])
+def test_only_the_first_of_several_processes_has_a_tracker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writes: bool
+) -> None:
+    """accelerate's trackers for wandb and trackio would start a run in every process."""
+    started: list[str | None] = []
+    monkeypatch.setattr(recorder, "start_tracker", lambda name, *_: started.append(name))
+    make_recorder(tmp_path, writes, tracker="wandb")
+    assert started == ["wandb" if writes else None]

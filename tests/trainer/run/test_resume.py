@@ -50,7 +50,7 @@ PLACES = (
     ("RunFolder.save_model", None),
     ("pack_batches", None),
     ("evaluate", None),
-    ("RunFiles.make", None),
+    ("RunFiles.create", None),
 )
 PLACES_RESUMING = ("RunFolder.load", "RunFiles.drop_from", "RunFolder.save", "update")
 NAMES = frozenset(name for name, _ in PLACES) | frozenset(PLACES_RESUMING)

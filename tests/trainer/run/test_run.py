@@ -490,7 +490,7 @@ def test_process_supervision_needs_steps(make_task, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="/dev/full stands for a full disk")
 def test_a_full_disk_is_reported_in_one_line(make_task, tmp_path: Path) -> None:
-    run = RunFolder.create(tmp_path / "run", make_task(), TrainConfig())
+    run = RunFolder.create(tmp_path / "run", make_task(), TrainConfig(), {})
     (run.path / "metrics.jsonl").symlink_to("/dev/full")
     with pytest.raises(RunError, match=r"metrics.jsonl: the disk is full"):
         run.record({"kind": "train", "step": 0})

@@ -73,8 +73,8 @@ def test_completions_become_a_table_where_there_are_tables(monkeypatch: pytest.M
         ScoredRollout(Example(str(number), answer="7"), Rollout([1], [2], "3+4=7", "stop", [0.0]), score, 1.0)
         for number in range(SHOWN + 1)
     ]
-    track_completions(tracker, "eval", 3, rows)
-    track_completions(None, "eval", 3, rows)
+    track_completions(tracker, 3, rows)
+    track_completions(None, 3, rows)
     if name == "tensorboard":
         assert logged == []
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...config import TrainConfig, engine_here
+from ...config import TrainConfig
 from .own import OwnEngine
 from .protocol import RolloutEngine
 from .vllm import VllmEngine
@@ -14,5 +14,5 @@ def make_engine(config: TrainConfig) -> RolloutEngine:
     sampling = config.sampling
     if sampling.urls:
         return VllmServers(sampling.urls)
-    name = engine_here(config.engine.device) if sampling.engine == "auto" else sampling.engine
-    return VllmEngine(sampling.gpu_memory_fraction) if name == "vllm" else OwnEngine()
+    # No longer "auto", which ``TrainConfig.from_mapping`` settles.
+    return VllmEngine(sampling.gpu_memory_fraction) if sampling.engine == "vllm" else OwnEngine()

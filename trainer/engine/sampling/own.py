@@ -11,31 +11,68 @@ from contextlib import contextmanager
 from functools import partial
 
 import torch
+from accelerate.utils.memory import clear_device_cache
 from torch import Tensor
 
-from grpo_env.errors import DivergedError
+from grpo_env.errors import DivergedError, RunError, memory_ran_out
 
 from ..decoder import Decoder
 from ..policy import Policy
 from ..sharding import unsharded
 from .protocol import OnGroupTokens, RolloutEngine, SamplingRequest
-from .row_limit import RowLimit
 
 NOT_FINITE = -2  # in place of a completion's number
 
 
 class OwnEngine(RolloutEngine):
-    """Samples from the policy's own tensors; shards are gathered meanwhile."""
+    """Samples from the policy's own tensors; shards are gathered meanwhile.
+
+    ``rows`` are sampled at once, or all of a request while that is ``None``. It is lowered whenever memory runs out,
+    and stays so.
+    """
 
     def __init__(self) -> None:
-        self.row_limit = RowLimit()
+        self.rows: int | None = None
 
     def generate(self, policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:
         """See ``RolloutEngine``."""
         with unsharded(policy):  # also by a process without prompts, since all gather together
             if request.prompts:
                 with decoding_context(policy):
-                    self.row_limit.generate(request, on_group, partial(decode_stepwise, policy), self.report)
+                    self._generate_in_parts(policy, request, on_group)
+
+    def _generate_in_parts(self, policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:
+        """Sample one part of the prompts after the other until all groups of a request are complete.
+
+        If memory runs out, the groups that are complete are kept, and half as many prompts are sampled at once from
+        then on; ``report`` gets a message. Raises ``RunError`` if memory is too small for the rows of one prompt.
+        """
+        size = request.group_size
+        missing = set(range(len(request.prompts)))
+
+        def complete(numbers: list[int], index: int, rows: list[list[int]], logps: list[list[float]]) -> None:
+            """Report group ``index`` of a part by its number in the whole request."""
+            missing.remove(numbers[index])
+            on_group(numbers[index], rows, logps)
+
+        while missing:
+            at_once = len(missing) if self.rows is None else min(len(missing), max(1, self.rows // size))
+            numbers = sorted(missing)[:at_once]
+            try:
+                decode_stepwise(policy, request.part(numbers), partial(complete, numbers))
+                continue
+            except (MemoryError, RuntimeError) as error:
+                if not memory_ran_out(error):
+                    raise
+                if at_once == 1:
+                    raise RunError(
+                        f"out of memory with the {size} completions of one prompt at a time; try a lower "
+                        "sampling.max_new_tokens or group_size, or engine.precision=bf16"
+                    ) from error
+            # Outside of the except block, whose exception would keep the tensors of the failed attempt alive.
+            clear_device_cache(garbage_collection=True)
+            self.rows = at_once // 2 * size
+            self.report(f"out of memory while sampling: now at most {self.rows} completions are sampled at once")
 
 
 def decode_stepwise(policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:

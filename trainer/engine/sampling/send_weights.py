@@ -32,16 +32,6 @@ def has_adapter(policy: Policy) -> bool:
     return bool(getattr(policy.model, "_hf_peft_config_loaded", False))
 
 
-def adapter_rank(policy: Policy) -> int:
-    """Rank of the adapter."""
-    return max(int(config.r) for config in policy.model.peft_config.values())
-
-
-def base_model(policy: Policy) -> str:
-    """Folder or hub id of the model's file; of an adapter, that of the model below it."""
-    return str(policy.model.name_or_path)
-
-
 def named_weights(policy: Policy) -> Iterator[tuple[str, Tensor]]:
     """All weights by the names of a model's file, one after the other; sharded ones are gathered when it is their turn.
 

@@ -22,7 +22,7 @@ from grpo_env.errors import DivergedError, RunError, UsageError, install
 from ..policy import Policy
 from .probe import check_logprobs
 from .protocol import OnGroupTokens, RolloutEngine, SamplingRequest
-from .send_weights import adapter_rank, base_model, compute_dtype, has_adapter, named_weights, save_adapter
+from .send_weights import compute_dtype, has_adapter, named_weights, save_adapter
 
 # vLLM reads these when it is imported. Without the first it would sample in another process, which would need the
 # weights as bytes; the last two would take threads and memory from the trainer.
@@ -80,10 +80,10 @@ class VllmEngine(RolloutEngine):
         if policy.accelerator.num_processes > 1:  # or vLLM would take the first GPU in every process
             options["distributed_executor_backend"] = "external_launcher"
         if adapter:
-            options |= {"enable_lora": True, "max_loras": 1, "max_lora_rank": _allowed_rank(adapter_rank(policy))}
+            options |= {"enable_lora": True, "max_loras": 1, "max_lora_rank": _lora_rank(policy)}
         try:
             self.llm = LLM(
-                base_model(policy),
+                str(policy.model.name_or_path),  # of an adapter, the model below it
                 dtype=compute_dtype(policy),
                 load_format="auto" if adapter else "dummy",  # ``_load`` sets all weights
                 max_model_len=-1,  # as many positions as the model and the memory have
@@ -202,6 +202,7 @@ def _parameters(policy: Policy, request: SamplingRequest, number: int) -> Any:
     )
 
 
-def _allowed_rank(rank: int) -> int:
-    """The smallest of the ranks that vLLM allows."""
+def _lora_rank(policy: Policy) -> int:
+    """The smallest of the ranks that vLLM allows and the adapter fits."""
+    rank = max(int(config.r) for config in policy.model.peft_config.values())
     return next((allowed for allowed in (1, 8, 16, 32, 64, 128, 256, 320, 512) if allowed >= rank), rank)

@@ -15,12 +15,13 @@ import pytest
 import torch
 
 from grpo_env.errors import DivergedError, RunError, UsageError
+from grpo_env.trainer.config import SamplingConfig
 from grpo_env.trainer.engine.policy import Policy, load_model
 from grpo_env.trainer.engine.sampling import vllm_server
 from grpo_env.trainer.engine.sampling.protocol import SamplingRequest
 from grpo_env.trainer.engine.sampling.sampler import Rollout, sample
 from grpo_env.trainer.engine.sampling.vllm_server import VllmServers
-from grpo_env.trainer.episodes.sampling import _TurnSampler
+from grpo_env.trainer.episodes.sampling import _Driver
 from grpo_env.trainer.loop import resume, train
 
 from .fake_vllm import FakeVllm
@@ -286,8 +287,9 @@ def test_no_request_is_longer_than_the_engine(policy: Policy, engine: VllmServer
     assert len(sample(sampler, SamplingRequest([[40] * 12], 1, max_new_tokens=8, temperature=0))) == 1
     with pytest.raises(UsageError, match=r"12 tokens and .*=9 exceed the 20 positions of vLLM \(max_model_len\)"):
         sample(sampler, SamplingRequest([[40] * 12], 1, max_new_tokens=9, temperature=0))
-    turns, row = _TurnSampler(sampler, 15, 1.0), SimpleNamespace(num_sampled=3)
-    assert [turns.limit(row, context) for context in (2, 12)] == [12, 8]  # of an episode's next turn
+    episodes = _Driver(sampler, SamplingConfig(max_new_tokens=15), iter(()), lambda row: None)
+    row = SimpleNamespace(num_sampled=3)
+    assert [episodes.limit(row, context) for context in (2, 12)] == [12, 8]  # of an episode's next turn
     engine.max_positions = 500
     with pytest.raises(UsageError, match=r"exceed the 128 positions of .*tiny"):
         sample(sampler, SamplingRequest([[40] * 120], 1, max_new_tokens=9, temperature=0))

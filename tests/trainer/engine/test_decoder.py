@@ -6,8 +6,8 @@ from pathlib import Path
 
 import torch
 
+from grpo_env.trainer.engine.decoder import read
 from grpo_env.trainer.engine.policy import load_policy
-from grpo_env.trainer.engine.prefill import read
 
 
 def test_the_head_reads_a_copy_of_the_last_states(model_folder: Path) -> None:
