@@ -21,7 +21,7 @@ from .extensions.step_values import step_values
 from .reference import add_reference_logp, sync_if_due
 from .run.checkpoint import RunFolder
 from .run.folder import MODEL, RunFiles, check_new, is_first_process, read_config, uninterrupted
-from .run.held_out import evaluate_if_due
+from .run.held_out import end_reason, evaluate_if_due
 from .run.learned_reward import update_reward_model
 from .run.recorder import Recorder
 from .run.run import Progress, Run
@@ -80,7 +80,11 @@ def resume(run_dir: str | Path, *, steps: int | str | None = None) -> Result:
 
 def _resume(path: Path, steps: int | str | None) -> Result:
     folder, mixture, config = RunFolder.reopen(path)
-    earlier_steps = None if steps is None else config.steps
+    if (path / MODEL).exists() and (reason := end_reason(config.eval, folder.evaluations())):
+        raise UsageError(
+            f"{path}: an evaluation has ended this run: {reason}. To go on with it, change that in "
+            f"{path / 'config.yaml'}, then: grpo_env train --resume {path} steps=+N"
+        )
     if steps is not None:
         config = config.model_copy(update={"steps": folder.more_steps(config.steps, steps)})
     elif (path / MODEL).exists():
@@ -91,7 +95,7 @@ def _resume(path: Path, steps: int | str | None) -> Result:
     with closing(run.engine):
         if steps is not None and run.policy.accelerator.is_main_process:
             folder.extend(config)
-        return learn(run, Recorder.reopen(run, path, earlier_steps))
+        return learn(run, Recorder.reopen(run, path))
 
 
 def learn(run: Run, recorder: Recorder) -> Result:

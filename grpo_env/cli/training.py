@@ -88,16 +88,20 @@ def train(
         return
     from grpo_env.taskfile.mixture import load_mixture
     from grpo_env.taskfile.yaml_file import read_yaml
-    from grpo_env.trainer.config import flatten, with_located_code
+    from grpo_env.trainer.config import TrainConfig, flatten, with_located_code
 
+    if gpu is not None and not plan:
+        raise UsageError("--gpu needs --plan, which trains nothing")
     if "=" in task:
         task, overrides = DEFAULT_TASK, [task, *(overrides or [])]
-    keys, settings = split_overrides(overrides)
+    (keys, settings), source = split_overrides(overrides), "settings"
     if config is not None:
-        settings = {**with_located_code(flatten(read_yaml(config), str(config)), config.parent), **flatten(settings)}
+        in_file = with_located_code(flatten(read_yaml(config), str(config)), config.parent)
+        source, settings = f"{config} and the command line" if settings else str(config), in_file | flatten(settings)
     if model is not None:
         settings["model"] = model
     mixture = load_mixture(task, keys)
+    TrainConfig.from_mapping(settings, source, defaults=mixture.defaults)
     quiet_libraries()
     if plan:
         from grpo_env.trainer.commands.plan import plan_lines

@@ -237,6 +237,7 @@ def test_code_in_a_models_folder_never_runs(tmp_path, command):
         (["train", "--resume", "r", "steps=3", "seed=1"], "no option but steps=N"),
         (["train", "arithmetic", "--model", "no-such-org/no-such-model", "steps=1"], "no-such-org/no-such-model"),
         (["train", "arithmetic", "--config", "absent.yaml"], "absent.yaml: cannot be read"),
+        (["train", "arithmetic", "--gpu", "24"], "--gpu needs --plan"),
         (["frobnicate"], "No such command"),
     ],
 )

@@ -69,7 +69,26 @@ from grpo_env.trainer.config.presets import PRESETS
         ({"optimizer.warmup_steps": 1.5}, "is 1.5; it must be a whole number, or a fraction below 1"),
         ({"chat_template_kwargs": {"a": 1}}, "it is a key of the task, 'prompt.chat_template_kwargs'"),
         ({"warmup_ratio": 0.1}, "it is called 'optimizer.warmup_steps' (a number below 1 is a fraction of steps)"),
-        ({"kl.reference_sync_every": 5}, "kl.reference_sync_every requires a reference model; set kl.coef above 0"),
+        ({"kl.reference_sync_every": 5}, "kl.reference_sync_every=5 has no effect: it needs kl.coef above 0"),
+        ({"lora.alpha": 8}, "lora.alpha=8.0 has no effect: it needs lora.rank above 0"),
+        (
+            {"step_values.segments": "sentence"},
+            "step_values.segments=sentence has no effect: it needs step_values.roll",
+        ),
+        (
+            {"advantage.step_credit": "mean"},
+            "advantage.step_credit=mean has no effect: it needs supervision=process or",
+        ),
+        (
+            {"reward_model.rule": "accuracy"},
+            "reward_model.rule=accuracy has no effect: it needs reward_model.every abo",
+        ),
+        ({"eval.stop_at": 0.9, "eval.every": 0}, "eval.stop_at=0.9 has no effect: it needs eval.every above 0"),
+        ({"advantage.function": "a:b", "advantage.scale": "none"}, "advantage.function replaces advantage.scale, std"),
+        (
+            {"supervision": "process", "step_values.rollouts": 2, "advantage.step_credit": "mean"},
+            "advantage.step_credit has no effect with step_values.rollouts; leave one out",
+        ),
     ],
 )
 def test_wrong_settings(settings: dict[Any, Any], message: str) -> None:

@@ -207,7 +207,7 @@ def test_a_run_without_step_scores(chain: Chain, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_valued_is_refused(make_task, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"step_values.rollouts needs supervision=process or both"):
+    with pytest.raises(UsageError, match=r"step_values.rollouts=4 has no effect: it needs supervision=process or both"):
         TrainConfig.from_mapping({"step_values.rollouts": 4})
     task = make_task({"length_rank": {"of": {"test_vowels": {}}}}, supervision="process", step_values={"rollouts": 2})
     with pytest.raises(UsageError, match="compares the completions of a group"):

@@ -10,6 +10,7 @@ from grpo_env.taskfile.mixture import Mixture
 
 from ..config import TrainConfig
 from ..engine.memory import MemoryPlan, plan_memory
+from ..engine.policy import is_adapter
 
 GPU = 24  # GB
 PROMPT_TOKENS = 512  # where sampling.max_prompt_tokens does not say
@@ -31,8 +32,9 @@ def plan_lines(mixture: Mixture, given: float | None, settings: Mapping[str, Any
     gpu = given or GPU
     config = TrainConfig.from_mapping(settings, defaults=mixture.defaults)
     prompt = config.sampling.max_prompt_tokens or PROMPT_TOKENS
-    plan = plan_memory(config, gpu * 1e9, prompt)
-    yield f"plan       {config.model}: {plan.parameters:,} parameters ({plan.trained:,} trained), bf16, {gpu:g} GB"
+    plan, precision = plan_memory(config, gpu * 1e9, prompt), config.engine.precision.replace("auto", "bf16")
+    weights = f"{plan.parameters:,} parameters ({plan.trained:,} trained)"
+    yield f"plan       {config.model}: {weights}, {precision}, {gpu:g} GB"
     for phase, parts in (("always", plan.held), ("update", plan.update), ("sampling", plan.sampling)):
         for name, size in parts.items():
             yield f"{phase:10} {size / 1e9:7.2f} GB  {name}"
@@ -53,8 +55,9 @@ def plan_lines(mixture: Mixture, given: float | None, settings: Mapping[str, Any
 
 
 def _savings(settings: Mapping[str, Any], mixture: Mixture, gpu: float, prompt: int) -> Iterator[str]:
-    """The settings that make it fit."""
-    for saver in SAVERS:
+    """The settings that make it fit; an adapter is trained as it is."""
+    savers = [saver for saver in SAVERS if not (is_adapter(str(settings.get("model"))) and "lora.rank" in saver)]
+    for saver in savers:
         config = TrainConfig.from_mapping({**settings, **saver}, defaults=mixture.defaults)
         plan: MemoryPlan = plan_memory(config, gpu * 1e9, prompt)
         if plan.fits:

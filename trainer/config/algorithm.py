@@ -40,6 +40,12 @@ class AdvantageConfig(Settings):
         """What ``function`` names, loaded once. Raises ``UsageError``."""
         return load(self.function, "advantage.function")
 
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if self.function is not None and (self.scale, self.std, self.step_credit) != ("group", "sample", None):
+            raise ValueError("advantage.function replaces advantage.scale, std and step_credit; leave them out")
+        return self
+
 
 class LossConfig(Settings):
     """The policy loss."""
@@ -76,12 +82,6 @@ class KLConfig(Settings):
     """Weight; at 0 no reference model is kept."""
     reference_sync_every: int = Field(default=0, ge=0)
     """Update the reference every so many steps; 0: never."""
-
-    @model_validator(mode="after")
-    def _sync_needs_reference(self) -> Self:
-        if self.reference_sync_every and not self.coef:
-            raise ValueError("kl.reference_sync_every requires a reference model; set kl.coef above 0")
-        return self
 
 
 class OptimizerConfig(Settings):

@@ -29,6 +29,19 @@ from .messages import explained, unknown
 from .presets import PRESETS
 from .settings import Settings
 
+STEPS = "supervision=process or both"
+NEEDS = (
+    ("kl.reference_sync_every", "kl.coef", "kl.coef above 0"),
+    ("lora.alpha", "lora.rank", "lora.rank above 0"),
+    ("step_values.rollouts", "supervision", STEPS),
+    ("advantage.step_credit", "supervision", STEPS),
+    ("step_values.segments", "step_values.rollouts", "step_values.rollouts above 0"),
+    *((f"reward_model.{name}", "reward_model.every", "reward_model.every above 0")
+      for name in ("rule", "replay", "peak_learning_rate")),
+    *((f"eval.{name}", "eval.every", "eval.every above 0") for name in ("stop_at", "patience")),
+)  # fmt: skip
+"""Settings that have no effect without another one, and what that has to be."""
+
 TIS_CAP = 2.0
 """``loss.tis_cap`` of engines other than our own."""
 
@@ -78,9 +91,13 @@ class TrainConfig(Settings):
         return self
 
     @model_validator(mode="after")
-    def _step_values_need_steps(self) -> Self:
-        if self.step_values.rollouts and self.supervision == "outcome":
-            raise ValueError("step_values.rollouts needs supervision=process or both, not outcome")
+    def _settings_have_an_effect(self) -> Self:
+        for name, needed, what in NEEDS:
+            value = _at(self, name)
+            if value != FIELDS[name].default and _at(self, needed) in (0, "outcome"):
+                raise ValueError(f"{name}={value} has no effect: it needs {what}")
+        if self.advantage.step_credit is not None and self.step_values.rollouts:
+            raise ValueError("advantage.step_credit has no effect with step_values.rollouts; leave one out")
         return self
 
     @model_validator(mode="after")
@@ -128,6 +145,14 @@ class TrainConfig(Settings):
             return cls.model_validate(_nested(merged))
         except ValidationError as error:
             raise UsageError(f"{source}: {explained(error, FIELDS)}") from None
+
+
+def _at(config: TrainConfig, name: str) -> Any:
+    """The value of a setting by its dotted name."""
+    value: Any = config
+    for key in name.split("."):
+        value = getattr(value, key)
+    return value
 
 
 def _merged(*layers: dict[str, Any]) -> dict[str, Any]:

@@ -52,7 +52,9 @@ def head_of(policy: Policy) -> Callable[[Tensor], Tensor]:
     if not policy.has_separate_head:
         return lambda states: states
     head = policy.model.get_output_embeddings()
-    cap = getattr(policy.model.config.get_text_config(decoder=True), "final_logit_softcapping", None)  # Gemma 2
+    text = policy.model.config.get_text_config(decoder=True)
+    cap = getattr(text, "final_logit_softcapping", None)  # Gemma 2
+    scale = getattr(text, "lm_head_multiplier", 1.0) / getattr(text, "logits_scaling", 1.0)  # Falcon-H1, Granite
     cast: dict[str, Tensor] = {}
     if policy.autocast is not None and type(head) is torch.nn.Linear:
         cast = {name: weight.to(policy.autocast) for name, weight in head.named_parameters()}
@@ -60,6 +62,7 @@ def head_of(policy: Policy) -> Callable[[Tensor], Tensor]:
     def logits_of(states: Tensor) -> Tensor:
         with policy.autocast_context():
             logits: Tensor = torch.func.functional_call(head, cast, states) if cast else head(states)
+            logits = logits if scale == 1 else logits * scale
             return logits if cap is None else cap * torch.tanh(logits / cap)
 
     return logits_of

@@ -6,6 +6,7 @@ What a token stores for the gradient is not estimated but counted: the model is 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -150,7 +151,8 @@ class MemoryPlan:
     """Bytes of a training step on one GPU, of which ``capacity`` has that many.
 
     ``held`` stays all the time; ``update`` comes while weights are updated, ``sampling`` while completions are sampled.
-    ``tokens`` are the positions of a micro-batch for which ``per_position`` bytes each are left, 0 if none are.
+    ``tokens`` are the positions of a micro-batch for which ``per_position`` bytes each are left, 0 if none are;
+    ``asked`` those that ``engine.micro_batch_tokens`` sets.
     """
 
     parameters: int
@@ -160,13 +162,14 @@ class MemoryPlan:
     sampling: dict[str, float]
     per_position: float
     capacity: float
+    asked: int | None = None
 
     @property
     def tokens(self) -> int:
         """Positions of a micro-batch."""
         free = self.capacity - sum(self.held.values()) - sum(self.update.values())
-        fits = MARGIN * free >= LEAST * self.per_position
-        return fitting_tokens(free, self.per_position) if fits else 0
+        fits = MARGIN * free >= (self.asked or LEAST) * self.per_position
+        return (self.asked or fitting_tokens(free, self.per_position)) if fits else 0
 
     @property
     def fits(self) -> bool:
@@ -175,33 +178,51 @@ class MemoryPlan:
 
 
 def plan_memory(config: TrainConfig, capacity: float, prompt_tokens: int) -> MemoryPlan:
-    """What a run of these settings takes in bfloat16 on one GPU of ``capacity`` bytes, from the model's config alone.
+    """What a run of these settings takes on one GPU of ``capacity`` bytes, from the model's config alone; in bfloat16
+    unless ``engine.precision`` is ``fp32``.
 
     ``prompt_tokens`` is the length of the longest prompt. Raises ``UsageError`` if the config cannot be loaded.
     """
-    model_config = load_model_config(config.model)
+    model_config, autocast = (
+        load_model_config(config.model),
+        None if config.engine.precision == "fp32" else torch.bfloat16,
+    )
+    size = 4.0 if autocast is None else 2.0  # bytes of what is computed, and of frozen weights
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(model_config)
-    head, rank = model.get_output_embeddings(), config.lora.rank
+    head = model.get_output_embeddings()
     linear = [layer for layer in model.modules() if type(layer) is torch.nn.Linear and layer is not head]
     count, inner = count_weights(model.parameters()), sum(layer.weight.numel() for layer in linear)
-    trained = rank * sum(sum(layer.weight.shape) for layer in linear) if rank else count
+    trained = _trained_weights(config, model, linear)
     held = {"weights": 4.0 * count, "moments": trained * (OPTIMIZER_BYTES[config.optimizer.name] - 4.0)}
-    if rank:  # below an adapter, the model's own bfloat16, or 4 bits in linear layers
-        held["weights"] = 2.0 * (count - inner) + (NF4_BYTES if config.lora.quantize else 2.0) * inner
+    if trained < count:  # below an adapter, the model's own dtype, or 4 bits in linear layers
+        held["weights"] = size * (count - inner) + (NF4_BYTES if config.lora.quantize else size) * inner
         held["adapter"] = 4.0 * trained
     if config.kl.coef:
         held["reference"] = 4.0 * trained
-    rounded = {"rounded weights": 2.0 * trained}
+    rounded = {} if autocast is None else {"rounded weights": size * trained}
     update = {"gradients": 4.0 * trained, "logits": float(CUDA_CHUNK * LOGIT_BYTES), **rounded}
     if config.sampling.engine == "vllm" and not config.sampling.urls:
         sampling = {"vLLM (sampling.gpu_memory_fraction)": config.sampling.gpu_memory_fraction * capacity}
     else:
         rows = config.prompts_per_step * config.group_size
         positions = rows * config.sampling.max_new_tokens + config.prompts_per_step * prompt_tokens
-        sampling = {"keys and values": positions * _cache_bytes(model_config), **rounded}
-    per_position = position_bytes(model_config, torch.bfloat16, config.engine.gradient_checkpointing)
-    return MemoryPlan(count, trained, held, update, sampling, per_position, capacity)
+        sampling = {"keys and values": positions * size * _cached_numbers(model_config), **rounded}
+    per_position = position_bytes(model_config, autocast, config.engine.gradient_checkpointing)
+    return MemoryPlan(count, trained, held, update, sampling, per_position, capacity, config.engine.micro_batch_tokens)
+
+
+def _trained_weights(config: TrainConfig, model: torch.nn.Module, linear: Sequence[torch.nn.Linear]) -> int:
+    """How many weights are trained: those of the adapter that it is, of a new one of ``linear`` layers, or all."""
+    if is_adapter(config.model):
+        from peft import PeftConfig
+
+        with torch.device("meta"):
+            model.add_adapter(PeftConfig.from_pretrained(config.model))  # type: ignore[operator]
+        return count_weights(weight for name, weight in model.named_parameters() if "lora_" in name)
+    if config.lora.rank:
+        return config.lora.rank * sum(sum(layer.weight.shape) for layer in linear)
+    return count_weights(model.parameters())
 
 
 def load_model_config(name: str) -> Any:
@@ -220,9 +241,9 @@ def load_model_config(name: str) -> Any:
         ) from error
 
 
-def _cache_bytes(model_config: Any) -> float:
-    """Of keys and values at one position in bfloat16, in all layers; an upper bound where layers store less."""
+def _cached_numbers(model_config: Any) -> int:
+    """Of keys and values at one position, in all layers; an upper bound where layers store less."""
     text = model_config.get_text_config(decoder=True)
     heads = getattr(text, "num_key_value_heads", None) or text.num_attention_heads
     size = getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
-    return float(2 * text.num_hidden_layers * heads * size * 2)
+    return int(2 * text.num_hidden_layers * heads * size)

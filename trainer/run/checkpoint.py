@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -32,7 +34,10 @@ class RunFolder(RunFiles):
         return cls(path), load_mixture(path / TASK), config
 
     def more_steps(self, steps: int, wanted: int | str) -> int:
-        """The new number of steps of this run, which has ``steps``. Raises ``UsageError`` unless it is larger."""
+        """The new number of steps of this run, which has ``steps``, or fewer if an evaluation has ended it. Raises
+        ``UsageError`` unless it is larger.
+        """
+        steps = self.steps_done() if (self.path / MODEL).exists() else steps
         try:
             number = int(wanted)
         except ValueError:
@@ -44,10 +49,9 @@ class RunFolder(RunFiles):
 
     def extend(self, config: TrainConfig) -> None:
         """Let the run go on with ``config``, which has more steps. Its model, if any, is kept as ``model-STEPS``."""
-        steps = read_config(self.path)["steps"]
         with write_errors(self.path):
             if (self.path / MODEL).exists():
-                (self.path / MODEL).rename(self.path / f"{MODEL}-{steps}")
+                (self.path / MODEL).rename(self.path / f"{MODEL}-{self.steps_done()}")
             self.write_settings(config.model_dump())
 
     def save(
@@ -76,6 +80,14 @@ class RunFolder(RunFiles):
             for old in self.checkpoints()[:-KEPT]:
                 shutil.rmtree(old)
 
+    def steps_done(self) -> int:
+        """The steps of the newest checkpoint."""
+        return int(self.checkpoints()[-1].name.removeprefix("step-"))
+
+    def earlier_ends(self) -> set[int]:
+        """The steps after which the run had ended before it was given more: those of each ``model-STEPS``."""
+        return set(self.numbers(MODEL))
+
     def checkpoints(self) -> list[Path]:
         """Complete checkpoints, oldest first."""
         return sorted((self.path / "checkpoints").glob("step-*"))
@@ -86,7 +98,8 @@ class RunFolder(RunFiles):
         """Restore the newest intact checkpoint; returns its step, and a message for each corrupt one.
 
         A run that was killed before its first checkpoint starts again at step 0, the state that ``policy`` is in.
-        Raises ``RunError`` if there are checkpoints but none is intact, or if memory runs out.
+        Raises ``RunError`` if there are checkpoints but none is intact, if one does not fit what was loaded by the
+        settings, or if memory runs out.
         """
         messages: list[str] = []
         folder = self.path / "checkpoints"
@@ -94,16 +107,19 @@ class RunFolder(RunFiles):
             shutil.rmtree(unfinished)
         for path in reversed(self.checkpoints()):
             try:
-                return self._restore(path, policy, optimizer, reference), messages
+                with _memory_errors(path):
+                    state = _read(path, policy)
+            except RunError:
+                raise
             except Exception as error:  # a damaged file makes torch.load raise almost anything
                 reason = str(error).split("\n")[0] or type(error).__name__
-                if memory_ran_out(error):
-                    raise RunError(
-                        f"{path}: not enough memory to read it ({reason}); free some, then resume"
-                    ) from error
                 messages.append(f"checkpoint {path.name} is corrupt ({reason}); using the one before")
                 if self.writes and path.exists():  # or it would count as one of the checkpoints to keep
                     path.replace(path.with_name(f"corrupt-{path.name}"))
+                continue
+            with _memory_errors(path):
+                self._restore(path, state, policy, optimizer, reference)
+            return int(state["step"]), messages
         if messages or any(folder.glob("corrupt-*")):
             raise RunError(f"{self.path}: all checkpoints are corrupt, so the run cannot be resumed; start it again")
         return 0, ["no checkpoint yet: starting the run again"]
@@ -111,20 +127,27 @@ class RunFolder(RunFiles):
     def _restore(
         self,
         path: Path,
+        state: dict[str, Any],
         policy: Policy,
         optimizer: torch.optim.Optimizer,
         reference: dict[str, Tensor] | None,
-    ) -> int:
-        if _digest(path / "state.pt") != (path / "state.sha256").read_text():
-            raise ValueError("its checksum does not match")
-        # On the CPU, since a GPU may not have room for a second copy; if sharded, each process reads only its shards.
-        state = torch.load(path / "state.pt", map_location="cpu", mmap=is_sharded(policy), weights_only=True)
-        state = shard_state(policy, state)
-        policy.restore(state["weights"])
-        optimizer.load_state_dict(state["optimizer"])
-        if reference is not None:
-            reference.update({name: weight.to(policy.device) for name, weight in state["reference"].items()})
-        return int(state["step"])
+    ) -> None:
+        """Give everything the state of a checkpoint. Raises ``RunError`` if it does not have what the run needs."""
+        try:
+            state = shard_state(policy, state)
+            policy.restore(state["weights"])
+            optimizer.load_state_dict(state["optimizer"])
+            if reference is not None:
+                if state["reference"] is None:
+                    raise LookupError("it has no reference model")
+                reference.update({name: weight.to(policy.device) for name, weight in state["reference"].items()})
+        except (LookupError, ValueError, TypeError, AttributeError, RuntimeError) as error:
+            if memory_ran_out(error):
+                raise
+            raise RunError(
+                f"{path} does not fit the settings ({type(error).__name__}: {error}); undo what was changed in "
+                f"{self.path / 'config.yaml'} since the run began"
+            ) from error
 
     def save_model(self, policy: Policy, name: str = MODEL) -> None:
         """Write the model and tokenizer to ``model/``, or another name, as transformers loads them."""
@@ -133,6 +156,26 @@ class RunFolder(RunFiles):
             with new_folder(self.path / name) as draft:
                 policy.model.save_pretrained(draft, state_dict=weights)
                 policy.tokenizer.save_pretrained(draft)
+
+
+def _read(path: Path, policy: Policy) -> dict[str, Any]:
+    """The state of a checkpoint. Raises ``ValueError`` or anything else if the file is damaged."""
+    if _digest(path / "state.pt") != (path / "state.sha256").read_text():
+        raise ValueError("its checksum does not match")
+    # On the CPU, since a GPU may not have room for a second copy; if sharded, each process reads only its shards.
+    return dict(torch.load(path / "state.pt", map_location="cpu", mmap=is_sharded(policy), weights_only=True))
+
+
+@contextmanager
+def _memory_errors(path: Path) -> Iterator[None]:
+    """Raises ``RunError`` if memory runs out in the block, which reads a checkpoint."""
+    try:
+        yield
+    except Exception as error:
+        if not memory_ran_out(error):
+            raise
+        reason = str(error).split("\n")[0] or type(error).__name__
+        raise RunError(f"{path}: not enough memory to read it ({reason}); free some, then resume") from error
 
 
 def _digest(path: Path) -> str:

@@ -107,6 +107,10 @@ class RunFiles:
             raise UsageError(f"{path}, {damaged.place}: {damaged.problem}")
         return [record.row for record in records if record.row is not None]
 
+    def evaluations(self) -> list[dict[str, Any]]:
+        """The rows of its evaluations."""
+        return [row for row in self.metrics() if row["kind"] == "eval"]
+
     def drop_from(self, step: int) -> None:
         """Remove the metrics and samples of ``step`` and later, and what was trained on them: a resumed run makes them
         again.
@@ -123,6 +127,14 @@ class RunFiles:
             for model in self.reward_models():
                 if int(model.name.removeprefix("step-")) > step:
                     shutil.rmtree(model)
+            for trained in self.numbers(BEST):
+                if trained >= step:
+                    shutil.rmtree(self.path / f"{BEST}-{trained:06d}")
+
+    def numbers(self, name: str) -> list[int]:
+        """The steps in the names of the folders ``NAME-STEPS``."""
+        ends = [path.name.removeprefix(f"{name}-") for path in self.path.glob(f"{name}-*")]
+        return [int(end) for end in ends if end.isdecimal()]
 
     def reward_models(self) -> list[Path]:
         """The reward models that were trained in this run, oldest first."""

@@ -26,7 +26,7 @@ def evaluate_if_due(run: Run, recorder: Recorder, step: int) -> str | None:
     """
     config, is_last = run.config, step == run.config.steps
     regular = bool(config.eval.every) and step % config.eval.every == 0
-    due = config.eval.at_start if step == 0 else regular or step == recorder.earlier_steps
+    due = config.eval.at_start if step == 0 else regular or step in recorder.folder.earlier_ends()
     if not due and not is_last:
         return None
     greedy, sampled = _evaluate_tasks(run, 0, step), []
@@ -48,6 +48,8 @@ def evaluate_if_due(run: Run, recorder: Recorder, step: int) -> str | None:
 
 def end_reason(config: EvalConfig, evaluations: Sequence[Mapping[str, Any]]) -> str | None:
     """Why ``eval.stop_at`` or ``eval.patience`` end the run after the last of these evaluations, if they do."""
+    if not evaluations:
+        return None
     accuracy, highest = evaluations[-1]["accuracy"], best(evaluations)
     if config.stop_at is not None and accuracy is not None and accuracy >= config.stop_at:
         return f"accuracy {accuracy:.3f} has reached eval.stop_at={config.stop_at:g}"

@@ -30,6 +30,8 @@ def fitting_examples(
     limit, reason = _limit(policy, config)
     if limit is None:
         return list(examples)
+    if limit < 1:
+        raise UsageError(f"{policy.name} has no position left for a prompt ({reason}); lower sampling.max_new_tokens")
     lengths = policy.prompt_lengths(examples, task.format)
     overlong = {index: length for index, length in enumerate(lengths) if length > limit}
     if not overlong:

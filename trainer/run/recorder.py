@@ -31,15 +31,13 @@ from .trackers import finish_tracker, start_tracker, track, track_completions
 
 
 class Recorder:
-    """Writes what a run does, from step ``start`` on. ``evaluations`` are the rows of its evaluations until now.
+    """Writes what a run does, from step ``start`` on. ``evaluations`` are the rows of its evaluations until now."""
 
-    ``earlier_steps`` is the number of steps that the run had before it was given more.
-    """
-
-    def __init__(self, run: Run, folder: RunFolder, start: int, earlier_steps: int | None = None) -> None:
+    def __init__(self, run: Run, folder: RunFolder, start: int) -> None:
         """Go on with a run in its folder, after ``start`` steps."""
         config, rows = run.config, folder.metrics()
-        self.run, self.folder, self.start, self.earlier_steps = run, folder, start, earlier_steps
+        self.run, self.folder, self.start = run, folder, start
+        self._best = max(folder.numbers(BEST), default=None)  # the step of the model that is kept
         self.evaluations = [row for row in rows if row["kind"] == "eval"]
         self._train_rows = [row for row in rows if row["kind"] == "train"]
         self._began = time.monotonic() - (rows[-1]["seconds"] if rows else 0.0)
@@ -57,7 +55,7 @@ class Recorder:
         return cls(run, RunFolder(broadcast_object_list([made])[0], is_main), 0)
 
     @classmethod
-    def reopen(cls, run: Run, path: Path, earlier_steps: int | None) -> Recorder:
+    def reopen(cls, run: Run, path: Path) -> Recorder:
         """Restore a run from its newest intact checkpoint."""
         folder = RunFolder(path, bool(run.policy.accelerator.is_main_process))
         start, messages = folder.load(run.policy, run.optimizer, run.updated_reference)
@@ -65,7 +63,7 @@ class Recorder:
         run.policy.accelerator.wait_for_everyone()  # the others list the samples, which the main process has dropped
         for message in [*messages, *changed_data(folder, run)]:
             run.console.print(message, "red")
-        return cls(run, folder, start, earlier_steps)
+        return cls(run, folder, start)
 
     def write(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Log a row with the seconds since the run began and, after a training row, the alerts that it raises."""
@@ -132,17 +130,18 @@ class Recorder:
         self.folder.save(run.policy, run.optimizer, run.updated_reference, step)
 
     def save_if_best(self, step: int) -> None:
-        """Under ``checkpoint.best``, keep the model of the last evaluation if its accuracy is the best after step 0."""
-        trained = [row for row in self.evaluations if row["step"]]
-        if not self.run.config.checkpoint.best or not trained or best(trained) is not trained[-1]:
+        """Under ``checkpoint.best``, keep the model of the last evaluation if its accuracy is above that of the kept
+        one, or none is kept; that of step 0 never is.
+        """
+        last = self.evaluations[-1]
+        rivals = [row for row in self.evaluations[:-1] if row["step"] == self._best]
+        if not self.run.config.checkpoint.best or not step or best([*rivals, last]) is not last:
             return
-        name = f"{BEST}-{step:06d}"
-        if self.folder.writes:
-            shutil.rmtree(self.folder.path / name, ignore_errors=True)  # of a run that was resumed before this step
-        self.folder.save_model(self.run.policy, name)
-        for old in self.folder.path.glob(f"{BEST}-*") if self.folder.writes else ():
-            if old.name != name:
-                shutil.rmtree(old)
+        self.folder.save_model(self.run.policy, f"{BEST}-{step:06d}")
+        for old in self.folder.numbers(BEST) if self.folder.writes else ():
+            if old != step:
+                shutil.rmtree(self.folder.path / f"{BEST}-{old:06d}")
+        self._best = step
 
     def close(self) -> None:
         """Finish the tracker."""

@@ -67,13 +67,13 @@ def check_reward(task: Task, config: TrainConfig) -> None:
 
 
 def check_tags(policy: Policy, task: Task) -> None:
-    """Raises ``UsageError`` if tags that a task's file asks for are special tokens of the model's tokenizer.
+    """Raises ``UsageError`` if tags of a task's format are special tokens of the model's tokenizer.
 
     Special tokens are no part of a completion's text, so no format could be right
     (https://github.com/huggingface/trl/issues/2897).
     """
     form, added = task.format, policy.tokenizer.added_tokens_decoder.values()
-    names = [name for name in (form.reasoning, form.answer) if name] if "format" in task.spec.model_fields_set else []
+    names = [name for name in (form.reasoning, form.answer) if name]
     special = {token.content for token in added if token.special} | set(policy.tokenizer.all_special_tokens)
     if lost := [tag for name in names for tag in (f"<{name}>", f"</{name}>") if tag in special]:
         raise UsageError(

@@ -8,6 +8,7 @@ from typing import get_args
 
 import pytest
 import torch
+from peft import LoraConfig
 from transformers import AutoConfig, Qwen2Config
 
 from grpo_env.errors import RunError, UsageError
@@ -110,6 +111,33 @@ def test_an_adapter_of_7b_on_24_gb(tmp_path: Path) -> None:
     inner = 28 * (2 * 3584 * 3584 + 2 * 3584 * 512 + 3 * 3584 * 18944)
     assert in_4_bits.held["weights"] == pytest.approx(4.127 / 8 * inner + 2 * (7_615_616_512 - inner), rel=1e-3)
     assert in_4_bits.tokens > in_own_dtype.tokens
+
+
+def test_a_plan_keeps_to_precision_and_micro_batches(tmp_path: Path) -> None:
+    settings = {"model": shape_folder("0.5B", tmp_path), "lora.rank": 16}
+    half, full = (
+        plan_memory(TrainConfig.from_mapping({**settings, "engine.precision": precision}), 24e9, 100)
+        for precision in ("bf16", "fp32")
+    )
+    assert (full.held["weights"], full.held["adapter"]) == (2 * half.held["weights"], half.held["adapter"])
+    assert full.sampling["keys and values"] == 2 * half.sampling["keys and values"]
+    assert "rounded weights" not in full.update
+    assert 1.4 < full.per_position / half.per_position < 2.1  # some of it is float32 anyway
+    asked = TrainConfig.from_mapping({**settings, "engine.micro_batch_tokens": 100})
+    assert plan_memory(asked, 24e9, 100).tokens == 100
+    most = sum(half.held.values()) + sum(half.update.values()) + 100 * half.per_position / 0.8
+    assert [plan_memory(asked, most * factor, 100).tokens for factor in (0.999, 1.001)] == [0, 100]
+
+
+def test_a_plan_of_an_adapter_is_that_of_its_weights(tmp_path: Path) -> None:
+    """It is trained as it is, so no advice names lora.rank."""
+    base = shape_folder("0.5B", tmp_path / "base")
+    LoraConfig(r=4, target_modules=["q_proj"], base_model_name_or_path=base).save_pretrained(tmp_path / "adapter")
+    plan = plan_memory(TrainConfig.from_mapping({"model": str(tmp_path / "adapter")}), 24e9, 100)
+    assert (plan.parameters, plan.trained) == (494_032_768, 24 * 4 * (896 + 896))
+    assert plan.held["weights"] == 2 * 494_032_768
+    lines = plan_lines(load_mixture("arithmetic"), None, {"model": str(tmp_path / "adapter"), "group_size": 4096})
+    assert not any("lora.rank" in line for line in lines)
 
 
 def test_a_model_without_a_config(tmp_path: Path) -> None:

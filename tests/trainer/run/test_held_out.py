@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
+from grpo_env.errors import UsageError
 from grpo_env.trainer.config import EvalConfig
-from grpo_env.trainer.loop import train
+from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.run.held_out import end_reason
 from grpo_env.trainer.run.recorder import best
 
@@ -87,6 +89,33 @@ def test_a_run_ends_at_a_threshold(make_task, tmp_path: Path, capsys: pytest.Cap
     err = capsys.readouterr().err
     assert "stopped    after 2 steps: accuracy 0.900 has reached eval.stop_at=0.9" in err
     assert "completions after training" in err
+
+
+@pytest.mark.usefixtures("_accuracies")
+@pytest.mark.parametrize("_accuracies", [[0.3, 0.5, 0.9, 0.9, 0.9]], indirect=True)
+def test_a_run_that_a_threshold_ended_goes_on_without_it(make_task, tmp_path: Path) -> None:
+    run = train(make_task(**SHORT), run_dir=tmp_path / "run", eval={"stop_at": 0.9}).run_dir
+    for steps in (None, "+1"):
+        with pytest.raises(
+            UsageError, match=r"an evaluation has ended this run: .*eval.stop_at=0.9.*config.yaml.*=\+N"
+        ):
+            resume(run, steps=steps)
+    (run / "config.yaml").write_text((run / "config.yaml").read_text().replace("stop_at: 0.9", "stop_at: null"))
+    resume(run, steps="+1")
+    assert [path.name for path in run.glob("model-*")] == ["model-2"]  # of its steps
+    assert rows(run, "train") == [0, 1, 2]
+
+
+@pytest.mark.usefixtures("_accuracies")
+@pytest.mark.parametrize("_accuracies", [[0.3, 0.5, 0.1, 0.1, 0.9, 0.4, 0.4, 0.2]], indirect=True)
+def test_the_best_model_is_none_of_steps_that_a_resumed_run_makes_again(make_task, tmp_path: Path) -> None:
+    """As in the rows of metrics.jsonl; here with other numbers, as after a change of the settings."""
+    run = train(make_task(**SHORT), run_dir=tmp_path / "run", checkpoint={"best": True, "every": 2}).run_dir
+    assert [path.name for path in run.glob("best-*")] == ["best-step-000004"]
+    (run / "model").rename(run / "gone")
+    shutil.rmtree(run / "checkpoints" / "step-000004")
+    resume(run)
+    assert [path.name for path in run.glob("best-*")] == ["best-step-000002"]  # that after step 1 had made room
 
 
 def test_an_evaluation_before_training_can_be_left_out(make_task, tmp_path: Path) -> None:

@@ -424,6 +424,28 @@ def test_resume_fails_when_all_checkpoints_are_corrupt(make_task, tmp_path: Path
         resume(run)
 
 
+@pytest.mark.parametrize(
+    ("settings", "changed", "problem"),
+    [
+        ({"kl": {"coef": 0.1}}, {"kl": {"coef": 0.1, "reference_sync_every": 2}}, "it has no reference model"),
+        ({}, {"lora": {"rank": 2}}, "KeyError: 'model.layers.0"),
+    ],
+)
+def test_a_checkpoint_of_other_settings_is_kept(make_task, tmp_path: Path, settings, changed, problem: str) -> None:
+    """What was changed in config.yaml is named as the reason, and can be undone."""
+    run = interrupted(make_task, tmp_path / "run", **settings)
+    before, config = RunFolder(run).checkpoints(), (run / "config.yaml").read_text()
+    (run / "config.yaml").write_text(yaml.safe_dump(yaml.safe_load(config) | changed))
+    with pytest.raises(
+        RunError, match=rf"does not fit the settings .*{problem}.*undo what was changed in .*config.yaml"
+    ):
+        resume(run)
+    assert RunFolder(run).checkpoints() == before
+    (run / "config.yaml").write_text(config)
+    resume(run)
+    assert [row["step"] for row in metrics(run, "train")] == [0, 1, 2, 3]
+
+
 @pytest.mark.slow
 def test_only_the_newest_checkpoints_are_kept(make_task, tmp_path: Path) -> None:
     run = train(make_task(steps=5), run_dir=tmp_path / "run").run_dir
@@ -461,6 +483,24 @@ def test_a_finished_run_goes_on_with_more_steps(make_task, tmp_path: Path, more:
     settings |= {"steps": 2, "eval": {"every": 1, "examples": 2}}
     assert_same_runs(train(make_task(**settings), run_dir=tmp_path / "whole").run_dir, run)
     assert yaml.safe_load((run / "config.yaml").read_text())["steps"] == 2
+
+
+def test_more_steps_that_a_kill_interrupts_are_as_without_it(make_task, tmp_path: Path) -> None:
+    """Also the evaluation at the run's first end, which is due at no other time, and the best model."""
+    settings = {"steps": 1, "eval": {"every": 0, "examples": 2}, "checkpoint": {"best": True}}
+    stop_after[0] = math.inf
+    whole, killed = (train(make_task(LETTERS, **settings), run_dir=tmp_path / name).run_dir for name in ("a", "b"))
+    resume(whole, steps="+2")
+    stop_after[0] = 24
+    with pytest.raises(InterruptedRunError):
+        resume(killed, steps="+2")
+    for checkpoint in (killed / "checkpoints").glob("step-00000[23]"):  # as kill -9 leaves it
+        shutil.rmtree(checkpoint)
+    stop_after[0] = math.inf
+    resume(killed)
+    assert_same_runs(whole, killed)
+    best = [sorted(path.name for path in run.glob("best-*")) for run in (whole, killed)]
+    assert best[0] == best[1] != []
 
 
 def test_a_diverging_run_stops_without_a_model(make_task, tmp_path: Path) -> None:
@@ -524,6 +564,8 @@ def test_prompts_that_are_too_long_stop_a_run_before_it_begins(make_task, tmp_pa
         train(task, run_dir=tmp_path / "run", sampling={"max_prompt_tokens": 50})
     with pytest.raises(UsageError, match="all prompts of the train split have more than 5 tokens"):
         train(task, run_dir=tmp_path / "run", sampling={"max_prompt_tokens": 5, "overlong_prompts": "drop"})
+    with pytest.raises(UsageError, match=r"has no position left for a prompt \(.*; lower sampling.max_new_tokens"):
+        train(task, run_dir=tmp_path / "run", sampling={"max_new_tokens": 1000})
     with pytest.raises(UsageError, match="prompts of the eval split have more than 116 tokens"):
         run_eval(task)
     assert not (tmp_path / "run").exists()
@@ -681,7 +723,7 @@ def test_tags_that_are_special_tokens_are_refused(make_task, model_folder: Path,
     tokenizer = AutoTokenizer.from_pretrained(model)
     tokenizer.add_special_tokens({"additional_special_tokens": ["<think>", "</think>"]})
     tokenizer.save_pretrained(model)
-    keys = {"format": {"reasoning": "think"}, "train.model": str(model)}
+    keys = {"train.model": str(model)}  # <think> is the tag of every task that names none
     task = load_task(make_task(steps=0).source, keys)
     line = r"format: <think>, </think> are special tokens of .*/model, .*strict_format would be 0 for all completions"
     for begin in (lambda: train(task, run_dir=tmp_path / "run"), lambda: run_eval(task)):
