@@ -192,7 +192,7 @@ def _parameters(policy: Policy, request: SamplingRequest, number: int) -> Any:
     return SamplingParams(
         n=request.group_size if request.temperature else 1,
         temperature=request.temperature,
-        max_tokens=request.limit(number),
+        max_tokens=request.limits[number],
         seed=group_seed(request.seeds[number]),
         stop_token_ids=policy.end_ids,
         ignore_eos=True,  # the ends are those of the line above

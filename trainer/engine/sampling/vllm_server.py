@@ -78,7 +78,7 @@ class VllmServer:
             "model": self.model,
             "prompt": request.prompts[number],
             "n": copies,
-            "max_tokens": request.limit(number),
+            "max_tokens": request.limits[number],
             "temperature": request.temperature,
             "seed": group_seed(request.seeds[number]),
             "stop_token_ids": policy.end_ids,
