@@ -23,26 +23,18 @@ from grpo_env.equality import TOLERANCE
 
 from .config import AdvantageConfig, TrainConfig
 from .custom import check_finite, tensor_of
-from .engine.policy import Policy
-from .scored_groups import ScoredGroups, ValuedStep, scored_groups
+from .scored_groups import ScoredGroups
 from .shared_types import ScoredRollout
 
 AdvantageFunction = Callable[[ScoredGroups], Tensor]
 """Returns (B,) advantages of whole completions, or (B, T) of their tokens, T those of the longest."""
 
 
-def token_advantages(
-    policy: Policy,
-    rollouts: Sequence[ScoredRollout],
-    config: TrainConfig,
-    values: Sequence[Sequence[ValuedStep]] | None = None,
-) -> Tensor:
+def token_advantages(groups: ScoredGroups, config: TrainConfig) -> Tensor:
     """(B, T) float32 advantages of all sampled tokens, by the config's settings; 0 elsewhere.
 
-    ``values`` has the steps of each row, under ``step_values.rollouts``. Raises ``RunError`` for a function of the
-    user's that fails.
+    Raises ``RunError`` for a function of the user's that fails.
     """
-    groups = scored_groups(policy, rollouts, config, values)
     advantages = advantage_function(config)(groups)
     rows = advantages[:, None] if advantages.ndim == 1 else advantages
     return rows.where(groups.sampled & groups.scored[:, None], 0.0).float()

@@ -27,6 +27,7 @@ from .run.recorder import Recorder
 from .run.run import Progress, Run
 from .run.start_lines import print_start
 from .run.stopping import Result, check_unscored, finish, stopped
+from .scored_groups import scored_groups
 from .update import update
 
 
@@ -114,7 +115,8 @@ def learn(run: Run, recorder: Recorder) -> Result:
             sampled = time.perf_counter()
 
             # Rewards become one advantage per token.
-            advantages = token_advantages(policy, rollouts, config, values.rows)
+            rewards = scored_groups(policy, rollouts, config, values.rows)
+            advantages = token_advantages(rewards, config)
 
             # Divide the step into mini-batches, and pack the rows that have a gradient into micro-batches.
             batches = pack_batches(policy, rollouts, advantages, config, progress.micro_batch_tokens)

@@ -70,7 +70,7 @@ def scored_groups(
     config: TrainConfig,
     values: Sequence[Sequence[ValuedStep]] | None = None,
 ) -> ScoredGroups:
-    """The tensors of scored rollouts; arguments as in ``token_advantages``."""
+    """The tensors of scored rollouts; ``values`` has the steps of each row, under ``step_values.rollouts``."""
     estimated = values is not None
     if values is None:
         # To find the tokens of steps takes time.

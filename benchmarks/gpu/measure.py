@@ -110,6 +110,7 @@ def gradient(setup: Setup, write: Write) -> None:
     from grpo_env.trainer.config import SamplingConfig, TrainConfig
     from grpo_env.trainer.optimizer import make_optimizer
     from grpo_env.trainer.rollout import make_prompts, sample_rollouts, score_rollouts
+    from grpo_env.trainer.scored_groups import scored_groups
     from grpo_env.trainer.update import compute_gradient
 
     task = load_task("arithmetic", REPETITION)
@@ -120,7 +121,7 @@ def gradient(setup: Setup, write: Write) -> None:
     rollouts = score_rollouts(sampled)
 
     def measure(policy: Any) -> torch.Tensor:
-        advantages = token_advantages(policy, rollouts, config)
+        advantages = token_advantages(scored_groups(policy, rollouts, config), config)
         (batch,) = pack_batches(policy, rollouts, advantages, config, 10**6)
         compute_gradient(policy, make_optimizer(policy, config.optimizer), batch, config, float(len(rollouts)))
         return torch.cat([weight.grad.flatten().double().cpu() for weight in policy.trained.values()])

@@ -45,6 +45,7 @@ def record() -> tuple[list[str], list[Turn]]:
     from grpo_env.trainer.engine.policy import load_policy
     from grpo_env.trainer.extensions.prompt_sampler import PromptSampler, sample_prompts
     from grpo_env.trainer.rollout import sample_rollouts, score_rollouts, task_examples
+    from grpo_env.trainer.scored_groups import scored_groups
 
     task = load_task("till")
     config = TrainConfig.from_mapping({}, defaults=task.defaults)
@@ -54,10 +55,8 @@ def record() -> tuple[list[str], list[Turn]]:
     sampled = sample_rollouts(policy, prompts, config.group_size, config.sampling, f"{config.seed}/0")
     rows = score_rollouts(sampled)
     pool.close_idle()
-    process, outcome = (
-        token_advantages(policy, rows, TrainConfig.from_mapping({"supervision": mode}, defaults=task.defaults))[ROW]
-        for mode in ("process", "outcome")
-    )
+    modes = [TrainConfig.from_mapping({"supervision": mode}, defaults=task.defaults) for mode in ("process", "outcome")]
+    process, outcome = (token_advantages(scored_groups(policy, rows, mode), mode)[ROW] for mode in modes)
     steps = [[[s for s in row.score.steps if s.end == turn.end] for turn in row.rollout.episode.turns] for row in rows]
     scores = [[sum(step.value for step in turn) for turn in row] for row in steps]
     to_go = [list(accumulate(reversed(row)))[::-1] for row in scores]

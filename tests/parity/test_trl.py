@@ -32,6 +32,7 @@ from grpo_env.trainer.engine.sampling.protocol import SamplingRequest
 from grpo_env.trainer.engine.sampling.sampler import sample
 from grpo_env.trainer.reference import add_reference_logp
 from grpo_env.trainer.run.run import Run
+from grpo_env.trainer.scored_groups import scored_groups
 from grpo_env.trainer.shared_types import ScoredRollout
 from grpo_env.trainer.update import update
 
@@ -106,7 +107,7 @@ def own_update(task: Task, scored_rollouts: Sequence[ScoredRollout], **settings:
     """Gradients of both updates; loss and fraction of clipped tokens of the second."""
     run = Run.load(Mixture.of(task), config(**settings))
     optimizer = Recorder(run.policy.model)
-    advantages = token_advantages(run.policy, scored_rollouts, run.config)
+    advantages = token_advantages(scored_groups(run.policy, scored_rollouts, run.config), run.config)
     batches = pack_batches(run.policy, scored_rollouts, advantages, run.config, run.micro_batch_tokens)
     if run.reference is not None:
         add_reference_logp(run.policy, run.reference, batches, run.config.sampling.temperature)

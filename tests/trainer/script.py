@@ -28,7 +28,7 @@ class ScriptedEngine(RolloutEngine):
             row, turn = map(int, seed.split("/")[-2:])
             text = self._script(row, turn)
             ids = policy.tokenizer(text, add_special_tokens=False)["input_ids"] + policy.end_ids[:1]
-            ids = ids[: request.limit(number)]
+            ids = ids[: request.limits[number]]
             on_group(number, [ids] * request.group_size, [[-0.5] * len(ids)] * request.group_size)
 
 
@@ -44,7 +44,7 @@ class RecordingEngine(RolloutEngine):
         def record(number: int, rows: list[list[int]], logps: list[list[float]]) -> None:
             for tokens, row_logps in zip(rows, logps, strict=True):
                 ended = next((at + 1 for at, token in enumerate(tokens) if token in ends), len(tokens))
-                length = min(ended, request.limit(number))
+                length = min(ended, request.limits[number])
                 self.turns.append((list(request.prompts[number]), tokens[:length], row_logps[:length]))
             on_group(number, rows, logps)
 

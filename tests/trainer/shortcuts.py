@@ -19,7 +19,7 @@ from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.optimizer import make_optimizer
 from grpo_env.trainer.reference import add_reference_logp
 from grpo_env.trainer.rollout import sample_rollouts, score_rollouts
-from grpo_env.trainer.scored_groups import ScoredGroups
+from grpo_env.trainer.scored_groups import ScoredGroups, scored_groups
 from grpo_env.trainer.shared_types import Prompt, ScoredRollout
 from grpo_env.trainer.update import SUMS, UpdateStats, micro_batch_loss, update
 
@@ -74,8 +74,13 @@ def packed(policy: Policy, rollouts: Sequence[ScoredRollout], config: TrainConfi
 
 def mini_batches(policy: Policy, rollouts: Sequence[ScoredRollout], config: TrainConfig) -> list[Batch]:
     """These rollouts in ``optimizer.mini_batches``."""
-    advantages = token_advantages(policy, rollouts, config)
+    advantages = advantages_of(policy, rollouts, config)
     return pack_batches(policy, rollouts, advantages, config, default_tokens(policy, config))
+
+
+def advantages_of(policy: Policy, rollouts: Sequence[ScoredRollout], config: TrainConfig) -> torch.Tensor:
+    """The advantages of the tokens of these rollouts."""
+    return token_advantages(scored_groups(policy, rollouts, config), config)
 
 
 def loss_of(

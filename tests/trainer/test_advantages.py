@@ -18,13 +18,12 @@ from grpo_env.trainer.advantages import (
     outcome_advantages,
     phantom_gradient,
     step_advantages,
-    token_advantages,
 )
 from grpo_env.trainer.config import AdvantageConfig, TrainConfig
 from grpo_env.trainer.engine.sampling.sampler import Rollout
 from grpo_env.trainer.shared_types import ScoredRollout
 
-from .shortcuts import groups_of
+from .shortcuts import advantages_of, groups_of
 
 
 def outcome(
@@ -312,7 +311,7 @@ def test_return_within_a_text_has_the_gradient_of_the_expected_rewards(longest: 
     policy = SimpleNamespace(decode=lambda ids: "".join(characters[token] for token in ids))
     pairs = list(itertools.product(range(len(texts)), repeat=2))
     rows = [scored[index] for pair in pairs for index in pair]
-    advantages = token_advantages(policy, rows, TrainConfig.from_mapping(settings)).double()  # type: ignore[arg-type]
+    advantages = advantages_of(policy, rows, TrainConfig.from_mapping(settings)).double()  # type: ignore[arg-type]
     loss = torch.zeros((), dtype=torch.float64)
     for number, pair in enumerate(pairs):
         for row, index in enumerate(pair, start=2 * number):

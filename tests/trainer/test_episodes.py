@@ -18,7 +18,6 @@ from grpo_env.environments.episode import EnvironmentClass
 from grpo_env.errors import InterruptedRunError, UsageError
 from grpo_env.taskfile.task import Task
 from grpo_env.taskfile.task import make_task as make_task_from
-from grpo_env.trainer.advantages import token_advantages
 from grpo_env.trainer.batch import pack_batches
 from grpo_env.trainer.config import SamplingConfig, TrainConfig
 from grpo_env.trainer.engine.policy import Policy
@@ -34,7 +33,7 @@ from grpo_env.trainer.shared_types import ScoredRollout, Start
 
 from .engine.sampling.fake_vllm import FakeVllm
 from .script import TEMPLATE, RecordingEngine, ScriptedEngine
-from .shortcuts import loss_of, read_samples, roll_out
+from .shortcuts import advantages_of, loss_of, read_samples, roll_out
 
 HERE = Path(__file__).parent
 
@@ -234,7 +233,7 @@ def rows_by_hand(policy: Policy) -> list[ScoredRollout]:
 def test_advantages_by_hand(policy: Policy, supervision: str) -> None:
     rows = rows_by_hand(policy)
     config = TrainConfig(supervision=supervision, group_size=3, prompts_per_step=1, advantage={"scale": "none"})
-    advantages = token_advantages(policy, rows, config)
+    advantages = advantages_of(policy, rows, config)
     for row, values, expected in zip(rows, advantages, BY_HAND[supervision], strict=True):
         tokens = torch.zeros(len(values))
         for (start, end), value in zip(row.rollout.spans, expected, strict=True):
@@ -253,7 +252,7 @@ def test_the_loss_and_its_gradient_see_sampled_tokens_alone(policy: Policy, aggr
         "advantage": {"scale": "none"},
     }
     config = TrainConfig(supervision="both", group_size=3, prompts_per_step=1, **settings)
-    (batch,) = pack_batches(policy, rows, token_advantages(policy, rows, config), config, 4096)
+    (batch,) = pack_batches(policy, rows, advantages_of(policy, rows, config), config, 4096)
     denominator = denominators(batch.lengths, batch.completions, aggregation, 999)
     (micro,) = batch.micro_batches
     loss, sums = loss_of(policy, micro, config, denominator)
@@ -287,7 +286,7 @@ def test_an_environment_that_dies_leaves_its_row_unscored(policy: Policy) -> Non
     assert [row.score.value for row in rows] == [None, 1.0, 0.0]
     assert "the environment's process ended in call" in rows[0].score.parts[0].explanation
     config = TrainConfig(group_size=3, prompts_per_step=1, advantage={"scale": "none"})
-    advantages = token_advantages(policy, rows, config)
+    advantages = advantages_of(policy, rows, config)
     assert [row[0].item() for row in advantages] == [0.0, 0.5, -0.5]
     failed = make_prompts(a_task("Counter", {"exact_text": {}}), examples(1, fail="reset"))
     rows = roll_out(scripted(policy, ["7"]), failed, 2, **options)

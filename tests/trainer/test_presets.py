@@ -6,12 +6,13 @@ import pytest
 import torch
 
 from grpo_env.core import Example, Score
-from grpo_env.trainer.advantages import token_advantages
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.sampling.sampler import Rollout
 from grpo_env.trainer.losses import LossInputs, aggregate, denominators, loss_function
 from grpo_env.trainer.run.start_lines import settings_text
 from grpo_env.trainer.shared_types import ScoredRollout
+
+from .shortcuts import advantages_of
 
 LENGTHS = (2, 4, 1, 3)
 
@@ -29,7 +30,7 @@ def coefficients(preset: str, correct: list[float | None], **more) -> list[list[
     """The coefficient of grad log pi of each token in the gradient of minus the loss, at ratio 1."""
     config = TrainConfig.from_mapping({"preset": preset, "group_size": 4, "sampling.max_new_tokens": 8, **more})
     rows = [rollout(value, LENGTHS[number % 4]) for number, value in enumerate(correct)]
-    advantages = token_advantages(None, rows, config)  # type: ignore[arg-type]
+    advantages = advantages_of(None, rows, config)  # type: ignore[arg-type]
     scored = torch.tensor([row.score.scored for row in rows])
     lengths = torch.tensor([len(row.rollout.ids) for row in rows])
     mask = (torch.arange(4) < lengths[:, None]) & scored[:, None]

@@ -18,7 +18,6 @@ from transformers import OPTConfig, OPTForCausalLM
 
 from grpo_env.core import Example, Score, StepScore
 from grpo_env.errors import RunError
-from grpo_env.trainer.advantages import token_advantages
 from grpo_env.trainer.batch import pack_rows
 from grpo_env.trainer.config import OptimizerConfig, TrainConfig
 from grpo_env.trainer.engine.policy import Policy, checkpoint_activations
@@ -30,7 +29,7 @@ from grpo_env.trainer.run import alerts
 from grpo_env.trainer.shared_types import ScoredRollout
 from grpo_env.trainer.update import update
 
-from .shortcuts import loss_of, mini_batches, one_step, packed, with_settings
+from .shortcuts import advantages_of, loss_of, mini_batches, one_step, packed, with_settings
 
 EXAMPLE = Example("e", "")
 CONFIG = TrainConfig(
@@ -566,7 +565,7 @@ def test_process_supervision_from_text_to_tokens(policy: Policy) -> None:
         ScoredRollout(EXAMPLE, second, Score(0.0, steps=steps_of((1, -0.1), (11, 0.4)))),
     ]
     config = with_settings(CONFIG, group_size=2, supervision="process", advantage={"std": "population"})
-    advantages = token_advantages(policy, rows, config)
+    advantages = advantages_of(policy, rows, config)
     expected = [1.0989] * 5 + [1.5110] * 6 + [0.0] * 4
     assert advantages[0].tolist() == pytest.approx(expected, abs=1e-4)
     # The second rollout's first step ends with the emoji's fourth byte, its last with the text, so with the end token.
@@ -579,7 +578,7 @@ def test_supervision_both_adds_the_process_advantages(policy: Policy) -> None:
         for index, row in enumerate(scored(policy))
     ]
     parts = {
-        kind: token_advantages(policy, rows, with_settings(CONFIG, supervision=kind))
+        kind: advantages_of(policy, rows, with_settings(CONFIG, supervision=kind))
         for kind in ("outcome", "process", "both")
     }
     torch.testing.assert_close(parts["both"], parts["outcome"] + parts["process"])
@@ -594,7 +593,7 @@ def test_advantage_settings_apply(policy: Policy, change: dict[str, object], sup
         for index, row in enumerate(scored(policy))
     ]
     plain, changed = (
-        token_advantages(policy, rows, with_settings(CONFIG, supervision=supervision, **more)) for more in ({}, change)
+        advantages_of(policy, rows, with_settings(CONFIG, supervision=supervision, **more)) for more in ({}, change)
     )
     assert not torch.allclose(plain, changed)
 
@@ -605,10 +604,10 @@ def test_the_step_credit_setting_applies(policy: Policy, credit: str) -> None:
         row._replace(score=replace(row.score, steps=steps_of((1, index), (2, 0.5))))
         for index, row in enumerate(scored(policy))
     ]
-    plain = token_advantages(policy, rows, with_settings(CONFIG, supervision="process"))
+    plain = advantages_of(policy, rows, with_settings(CONFIG, supervision="process"))
     assert not torch.allclose(
         plain,
-        token_advantages(policy, rows, with_settings(CONFIG, supervision="process", advantage={"step_credit": credit})),
+        advantages_of(policy, rows, with_settings(CONFIG, supervision="process", advantage={"step_credit": credit})),
     )
 
 
@@ -621,7 +620,7 @@ def test_under_return_the_end_token_ends_the_last_step(policy: Policy) -> None:
     )
     settings = {"step_credit": "return", "scale": "none"}
     config = with_settings(CONFIG, supervision="process", group_size=2, advantage=settings)
-    first, second = token_advantages(policy, [short, long], config).tolist()
+    first, second = advantages_of(policy, [short, long], config).tolist()
     # What is still to come: 1, against 1.5 and then 1. The first step of the second row has the token after it.
     assert first == [-0.25] * len(first)
     assert (second[:2], second[-1]) == ([0.25, 0.25], 0.5)

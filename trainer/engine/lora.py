@@ -20,7 +20,7 @@ def prepare_adapter(policy: Policy, config: TrainConfig) -> None:
     one of its two matrices. Raises ``UsageError`` if peft is missing or too old for transformers.
     """
     model, name = policy.model, policy.name
-    if getattr(model, "_hf_peft_config_loaded", False):
+    if policy.has_adapter:
         if config.lora.rank:
             raise UsageError(f"model {name!r} is an adapter already and is trained as it is; leave lora.rank out")
         model.set_adapter(model.active_adapters())  # a loaded adapter is frozen

@@ -71,6 +71,11 @@ class Policy:
         """Number of weights; tied ones count once."""
         return count_weights(self.model.parameters())
 
+    @property
+    def has_adapter(self) -> bool:
+        """Whether the model has an adapter, which alone is trained."""
+        return bool(getattr(self.model, "_hf_peft_config_loaded", False))
+
     @cached_property
     def end_ids(self) -> list[int]:
         """Ids that end a completion: those of the generation config and that of the tokenizer."""

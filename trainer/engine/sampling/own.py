@@ -80,8 +80,7 @@ def decode_stepwise(policy: Policy, request: SamplingRequest, on_group: OnGroupT
     count, last = len(request.prompts) * request.group_size, request.max_new_tokens - 1
     uniforms = _uniforms(request).to(policy.device) if request.temperature > 0 else None
     ends = torch.tensor(policy.end_ids, device=policy.device)
-    limits = [request.limit(number) for number in range(len(request.prompts))]
-    lasts = torch.tensor(limits, device=policy.device).repeat_interleave(request.group_size) - 1
+    lasts = torch.tensor(request.limits, device=policy.device).repeat_interleave(request.group_size) - 1
     completions = _Completions(policy, request, on_group)
     decoder = Decoder(policy, request.prompts, request.group_size, request.max_new_tokens)
     rows = torch.arange(count, device=policy.device)  # of each row of the decoder: its completion

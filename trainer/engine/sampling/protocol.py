@@ -17,8 +17,8 @@ class SamplingRequest:
     """What to sample: ``group_size`` completions of each prompt; at temperature 0 the most likely tokens.
 
     ``prompts`` are token ids, and ``max_new_tokens`` counts tokens. ``seeds`` has one string for each prompt, by
-    default its number. The same request must give the same tokens, up to rounding. ``limits``, if given, has the
-    maximum number of tokens for each prompt, of which ``max_new_tokens`` is the largest.
+    default its number. The same request must give the same tokens, up to rounding. ``limits`` has the maximum number of
+    tokens of a completion of each prompt, by default ``max_new_tokens``, which is the largest of them.
     """
 
     prompts: Sequence[list[int]]
@@ -26,20 +26,16 @@ class SamplingRequest:
     max_new_tokens: int
     temperature: float
     seeds: Sequence[str] = ()
-    limits: Sequence[int] | None = None
+    limits: Sequence[int] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "seeds", self.seeds or [str(number) for number in range(len(self.prompts))])
-
-    def limit(self, number: int) -> int:
-        """The maximum number of tokens of a completion of prompt ``number``."""
-        return self.max_new_tokens if self.limits is None else self.limits[number]
+        object.__setattr__(self, "limits", self.limits or [self.max_new_tokens] * len(self.prompts))
 
     def part(self, numbers: Sequence[int]) -> SamplingRequest:
         """The request for some of its prompts."""
-        limits = None if self.limits is None else [self.limits[number] for number in numbers]
         prompts, seeds = [self.prompts[number] for number in numbers], [self.seeds[number] for number in numbers]
-        return replace(self, prompts=prompts, seeds=seeds, limits=limits)
+        return replace(self, prompts=prompts, seeds=seeds, limits=[self.limits[number] for number in numbers])
 
 
 class RolloutEngine(ABC):

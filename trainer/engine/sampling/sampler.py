@@ -73,16 +73,14 @@ def sample(
         RunError: the policy's rollout engine cannot sample from this model, or memory is too small for one group.
     """
     positions, whose = policy.position_limit
-    for number, prompt in enumerate(request.prompts):
-        if positions is not None and len(prompt) + request.limit(number) > positions:
-            raise UsageError(
-                f"a prompt of {len(prompt)} tokens and sampling.max_new_tokens={request.limit(number)} exceed {whose}"
-            )
+    for prompt, limit in zip(request.prompts, request.limits, strict=True):
+        if positions is not None and len(prompt) + limit > positions:
+            raise UsageError(f"a prompt of {len(prompt)} tokens and sampling.max_new_tokens={limit} exceed {whose}")
     ends = set(policy.end_ids)
     groups: dict[int, list[Rollout]] = {}
 
     def on_group_tokens(number: int, rows: list[list[int]], logps: list[list[float]]) -> None:
-        limit = request.limit(number)
+        limit = request.limits[number]
         groups[number] = [
             _rollout(policy, request.prompts[number], tokens[:limit], row_logps, ends)
             for tokens, row_logps in zip(rows, logps, strict=True)

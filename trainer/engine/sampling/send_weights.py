@@ -27,11 +27,6 @@ def compute_dtype(policy: Policy) -> torch.dtype:
     return dtype
 
 
-def has_adapter(policy: Policy) -> bool:
-    """Whether only an adapter is trained."""
-    return bool(getattr(policy.model, "_hf_peft_config_loaded", False))
-
-
 def named_weights(policy: Policy) -> Iterator[tuple[str, Tensor]]:
     """All weights by the names of a model's file, one after the other; sharded ones are gathered when it is their turn.
 
@@ -56,7 +51,7 @@ def save_weights(policy: Policy, folder: Path) -> None:
     The first process writes; all must call this together.
     """
     main, dtype = policy.accelerator.is_main_process, compute_dtype(policy)
-    if has_adapter(policy):
+    if policy.has_adapter:
         if main:
             save_adapter(policy, folder)
         return
@@ -73,7 +68,7 @@ def send_weights(policy: Policy, server: VllmServer, folder: Path, label: str) -
 
     The folder must be one that the server sees too. Raises ``RunError``.
     """
-    before, is_adapter = server.model, has_adapter(policy)
+    before, is_adapter = server.model, policy.has_adapter
     server.model = label if is_adapter else before
     if not policy.accelerator.is_main_process:
         return

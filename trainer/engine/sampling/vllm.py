@@ -22,7 +22,7 @@ from grpo_env.errors import DivergedError, RunError, UsageError, install
 from ..policy import Policy
 from .probe import check_logprobs
 from .protocol import OnGroupTokens, RolloutEngine, SamplingRequest
-from .send_weights import compute_dtype, has_adapter, named_weights, save_adapter
+from .send_weights import compute_dtype, named_weights, save_adapter
 
 # vLLM reads these when it is imported. Without the first it would sample in another process, which would need the
 # weights as bytes; the last two would take threads and memory from the trainer.
@@ -73,7 +73,7 @@ class VllmEngine(RolloutEngine):
         os.environ.setdefault("OMP_NUM_THREADS", str(torch.get_num_threads()))  # or vLLM leaves the trainer with one
         from vllm import LLM
 
-        on_cuda, adapter = policy.device.type == "cuda", has_adapter(policy)
+        on_cuda, adapter = policy.device.type == "cuda", policy.has_adapter
         options: dict[str, Any] = {"gpu_memory_utilization": self._memory}
         if not on_cuda:  # parts of a prompt cannot be computed apart if rows have seeds: CPU generators cannot go back
             options = {"enforce_eager": True, "enable_chunked_prefill": False}
@@ -116,7 +116,7 @@ class VllmEngine(RolloutEngine):
             self._asleep = False
 
     def _load(self, policy: Policy) -> None:
-        if has_adapter(policy):
+        if policy.has_adapter:
             from vllm.lora.request import LoRARequest
 
             self._folder = tempfile.TemporaryDirectory()  # the one before is deleted
@@ -192,7 +192,7 @@ def _parameters(policy: Policy, request: SamplingRequest, number: int) -> Any:
     return SamplingParams(
         n=request.group_size if request.temperature else 1,
         temperature=request.temperature,
-        max_tokens=request.limit(number),
+        max_tokens=request.limits[number],
         seed=group_seed(request.seeds[number]),
         stop_token_ids=policy.end_ids,
         ignore_eos=True,  # the ends are those of the line above

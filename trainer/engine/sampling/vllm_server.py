@@ -25,7 +25,7 @@ from grpo_env.errors import RunError, UsageError
 from ..policy import Policy
 from .probe import TEXT, check_logprobs, probe_ids
 from .protocol import OnGroupTokens, RolloutEngine, SamplingRequest
-from .send_weights import has_adapter, save_weights, send_weights
+from .send_weights import save_weights, send_weights
 from .vllm import group_seed, report_group
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class VllmServer:
             "model": self.model,
             "prompt": request.prompts[number],
             "n": copies,
-            "max_tokens": request.limit(number),
+            "max_tokens": request.limits[number],
             "temperature": request.temperature,
             "seed": group_seed(request.seeds[number]),
             "stop_token_ids": policy.end_ids,
@@ -164,7 +164,7 @@ class VllmServers(RolloutEngine):
         policy.accelerator.wait_for_everyone()  # all have read whether servers are fresh
         hint = f"start it anew as docs/scaling.md says, with the model that is trained, {policy.name}"
         try:
-            for server in fresh if not has_adapter(policy) else []:
+            for server in fresh if not policy.has_adapter else []:
                 # Before its weights are overwritten, so that a server of another run stays as it is.
                 _check_logprobs(policy, server)
             self._send(policy)
@@ -211,7 +211,7 @@ class VllmServers(RolloutEngine):
 
     def _send(self, policy: Policy) -> None:
         """Give all servers the policy's weights. All processes must call this together."""
-        folder = self._folder / self._label if has_adapter(policy) else self._folder
+        folder = self._folder / self._label if policy.has_adapter else self._folder
         save_weights(policy, folder)
         for server in self._servers:
             send_weights(policy, server, folder, self._label)
