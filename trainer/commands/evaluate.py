@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from statistics import fmean
 from typing import Any
@@ -18,6 +19,7 @@ from grpo_env.taskfile.task import Task, load_task
 from grpo_env.workers import scoring_process
 
 from ..engine.policy import load_policy
+from ..engine.sampling.own import OwnEngine
 from ..episodes.conversation import check_conversation
 from ..rollout import make_prompts, sample_rollouts, task_examples
 from ..run.evaluation import Sample, accuracy_interval, evaluate, known, mean_interval, summarize
@@ -92,6 +94,8 @@ def run_eval(
         check_tags(policy, task)
         check_conversation(policy, task)
         examples = fitting_examples(policy, task, "eval", examples, config.sampling, overlong.append)
+        engine = OwnEngine()  # one for all batches, which remembers that memory ran out
+        engine.report, policy = report, replace(policy, rollout_engine=engine)
         processes, writes = policy.accelerator.num_processes, writes and policy.accelerator.is_main_process
         sample = partial(sample_rollouts, policy)
     with progress("eval", len(examples) * (1 + samples) // processes, console) as advance, pool.ended_after():

@@ -115,7 +115,9 @@ class RunFolder(RunFiles):
                 reason = str(error).split("\n")[0] or type(error).__name__
                 messages.append(f"checkpoint {path.name} is corrupt ({reason}); using the one before")
                 if self.writes and path.exists():  # or it would count as one of the checkpoints to keep
-                    path.replace(path.with_name(f"corrupt-{path.name}"))
+                    aside = path.with_name(f"corrupt-{path.name}")
+                    shutil.rmtree(aside, ignore_errors=True)  # of the same step, from an earlier time
+                    path.replace(aside)
                 continue
             with _memory_errors(path):
                 self._restore(path, state, policy, optimizer, reference)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -9,9 +10,11 @@ from typing import Any
 
 import pytest
 import torch
+from rich.console import Console
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from grpo_env.errors import RunError, memory_ran_out
+from grpo_env.trainer.commands.evaluate import run_eval
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.decoder import Decoder
 from grpo_env.trainer.engine.forward import with_fast_paths
@@ -163,6 +166,15 @@ def test_a_run_samples_fewer_rows_after_memory_ran_out(
     assert capsys.readouterr().err.count("out of memory while sampling: ") == 1
     assert first_steps.count(12) == 1  # 3 prompts x 4 completions
     assert [row["reward"] for row in rows[0]] == pytest.approx([row["reward"] for row in rows[1]], rel=1e-4)
+
+
+def test_an_evaluation_remembers_that_memory_ran_out(make_task, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of its batches of 12 rows the first alone is tried as a whole."""
+    said = io.StringIO()
+    first_steps = limit_rows(monkeypatch, 7)
+    run_eval(make_task(), samples=6, console=Console(file=said, width=200))
+    assert first_steps.count(12) == 1 < len(first_steps)
+    assert said.getvalue().count("out of memory while sampling") == 1
 
 
 def test_gradient_accumulation_of_accelerate_has_no_effect(

@@ -392,6 +392,8 @@ def test_a_corrupt_checkpoint_is_skipped(
         (newest / "state.pt").write_bytes(content[:-100])
     else:
         (newest / "state.sha256").unlink()
+    (newest.parent / f"corrupt-{newest.name}").mkdir()  # the same step was damaged before
+    (newest.parent / f"corrupt-{newest.name}" / "state.pt").write_bytes(b"")
     resume(run)
     assert f"{newest.name} is corrupt" in capsys.readouterr().err
     assert [row["step"] for row in metrics(run, "train")] == [0, 1, 2, 3]
