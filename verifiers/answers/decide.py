@@ -52,7 +52,7 @@ _WORDS = Verdict(False, "words where a number or formula was expected")
 _OPTION = lazy_compile(r"(?:option |choice )?\(?([A-Za-z])\)?[.:,]?(?: (.*))?", re.DOTALL)
 _CALCULATED = lazy_compile(
     r"\A\\text\{\([A-Z]\)\},\s*\d|\A[A-Z]\s?/\s?\d"
-    r"|\A(?:\\text\{)?\W*[A-Z]\)\}?\s*(?:[;/]|-\s?\d|[=+<>]|(?:\\text\{)?not\b|\\(?: \\)?(?:cup|ne|cap))"
+    r"|\A(?:\\text\{)?\W*[A-Z]\)\}?(?!\s-)\s*(?:[;/]|-\s?\d|[=+<>]|(?:\\text\{)?not\b|\\(?: \\)?(?:cup|ne|cap))"
 )  # (B)-12, B / 7
 _LAST_WORD = lazy_compile(r"(?:[\s$*\\})]|\\\))*([^\W\d_]{3,})[.!\u3002]?\s*(?:\n|\Z)")  # \boxed{2}$ Minuten.
 _ONE_NUMBER = lazy_compile(r"(?=.*[^\W\d_]{2})\D*\d(?:[\d.,]*\d)?\D*", re.DOTALL)  # Total: $1,249.99

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from grpo_env.lazy_regex import lazy_compile
 
 from .extract.languages import CHANGES, NOT, WITHOUT_SPACES
-from .extract.last_sentence import concludes, listed_numbers, named, stated_calculation
+from .extract.last_sentence import concludes, listed_numbers, named, said_number, stated_calculation
 from .gold import Gold
 from .hedges import BETWEEN, CORRECTS, DENIES, DOUBTS, LEAVES_OPEN, NEARLY, WRONG
 from .kinds.date import Date, read_date, same_date
@@ -98,6 +98,8 @@ def one_number(gold: Gold, text: str, source: str, rules: Rules) -> bool:
         text = _BEHIND.sub("", text)
         text = stated_calculation(text) or text
     number = only_number(text)
+    if number is None and source == "phrase" and (said := said_number(text)):  # of the 3 friends is 180 pounds
+        number = only_number(said)
     expected = gold.parsed.content
     if number is None:
         return False

@@ -84,6 +84,7 @@ _MARKED = lazy_compile(r"\\(?:boxed|fbox)|####|\{\s?\"|\b(?:the )?(?:final )?ans
 _JOINS = lazy_compile(
     r"\A(?:[\s$*]|\\[(\[]|either\b)+|(?:[\s$*,.;:<>]|\\[)\]]|\b(?:or|and|so|then)\b)+\Z", re.IGNORECASE
 )
+_EITHER = lazy_compile(r"[}>]\W{0,3}\bor\b\W{0,3}(?=[{<]|\\(?:boxed|fbox))")  # {"answer": "A"} or {"answer": "B"}
 _FENCE = lazy_compile(r"\s*(```|\"\"\")[a-z0-9+#]{0,12}[ \t]*\n((?:(?!\1).)*)\1\s*", re.DOTALL)
 
 
@@ -105,7 +106,7 @@ def final_answer(
         return ExtractedAnswer((), "reasoning", "the reasoning block is not closed")
     before = before_new_question(text)
     found = _found(format, before, sources, accepts, kind)
-    if found.source == "none" and before != text and repeats_question(before):
+    if found.source in ("none", "last_line") and before != text and repeats_question(before):
         found = _found(format, text, sources, accepts, kind)
     return found
 
@@ -167,11 +168,13 @@ def _last_accepted(
             if source == "answer_tag":
                 return None
             continue
+        if len(answer.answers) > 1 and _EITHER.search(text):
+            return answer
         is_only = len(accepted) == len(answer.answers)
         is_last = is_only or (source != "answer_tag" and accepted[-1] == answer.answers[-1])
         if not accepted or (source in ("answer_tag", "boxed") and not is_last):
             return answer  # \\boxed{C} \\boxed{42}
-        return with_later_answers(answer._replace(answers=(accepted[-1],)), text, sources)
+        return with_later_answers(answer._replace(answers=(accepted[-1],)), text, sources, accepts)
     return None
 
 

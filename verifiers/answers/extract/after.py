@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -68,10 +68,11 @@ _ALTERNATIVE = lazy_compile(
     re.IGNORECASE,
 )
 _EXCLAMATION = (
-    r"(?:wait|actually|correction|sorry|oops|hmm+|hold on|scratch that|strike that|on second thought|i meant?|rather"
+    r"(?:wait(?! (?:for|until|to)\b)|actually|correction|sorry|oops|hmm+|hold on|scratch that|strike that"
+    r"|on second thought|i meant?|rather(?! than\b)"
     r"|apologies|my mistake|my bad|not quite)\b"
 )
-_NO = r"(?:no|nope)(?=[,.!:;\u2014]|\swait)\b"
+_NO = r"(?:no|nope)(?=[,!:;\u2014]|\.(?! ?\d)|\swait)\b"  # not "door (No. 2)"
 _MISTAKEN = (
     r"\bi (?:have )?made an? \w{0,12}\s?(?:mistake|error)|\b(?:i was|that was|that is|that's|this is|it is) wrong"
     r"|\blet me (?:correct|fix|redo|recompute|recalculate|recheck|re-check|reconsider|revise)\b"
@@ -198,8 +199,12 @@ def _value(text: str, start: int, answers: tuple[str, ...]) -> str:
     return value if value and is_answer(value, answers) else ""
 
 
-def with_later_answers(first: ExtractedAnswer, text: str, sources: Sequence[Source]) -> ExtractedAnswer:
-    """The answers of a source, and those that the text after them gives: by weaker sources, or as corrections."""
+def with_later_answers(
+    first: ExtractedAnswer, text: str, sources: Sequence[Source], accepts: Callable[[str], bool] | None = None
+) -> ExtractedAnswer:
+    """The answers of a source, and those that the text after them gives: by weaker sources, or as corrections; only
+    those that ``accepts`` accepts, if it is given.
+    """
     if not first.answers or not 0 < first.end < len(text) or NOTHING.match(text, first.end):
         return first
     rest, denied = text[first.end :], first.denied
@@ -215,6 +220,7 @@ def with_later_answers(first: ExtractedAnswer, text: str, sources: Sequence[Sour
         corrected = corrections(text, first.end, first.answers)
         later += corrected.answers
         denied = denied or corrected.rejected
+    later = [text for text in later if accepts is None or accepts(text)]
     if not later and denied == first.denied:
         return first
     return extracted([*first.answers, *later], first.source, denied=denied, end=first.end)

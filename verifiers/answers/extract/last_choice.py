@@ -11,7 +11,7 @@ import re
 from grpo_env.lazy_regex import lazy_compile
 
 from ..hedges import CORRECTS, DENIES, LEAVES_OPEN, WRONG
-from .last_line import last_line
+from .last_line import is_option_list, last_line
 from .last_sentence import DOUBTFUL
 from .result import ExtractedAnswer, extracted
 
@@ -19,7 +19,7 @@ MAX_LINES = 4  # that are searched for an option
 LONGEST_END = 2000  # characters of them
 
 _LETTER = lazy_compile(
-    r"\*\*\W{0,2}(?P<bold>[A-J])(?=\W{0,2}\*\*|[.):]\s)|\b(?:[Oo]ption|[Cc]hoice)\s[*(]{0,3}(?P<named>[A-J])(?![\w'])"
+    r"\*\*\W{0,2}(?P<bold>[A-J])(?=\W{0,2}\*\*|[.):]\s)|\b(?:[Oo]ption|[Cc]hoice)(?:\s|\\?_)[*(]{0,3}(?P<named>[A-J])(?![\w'])"
     r"|(?:\A[*\s]{0,4}|\b(?:is|are|be|as|option|choice|answer):?\s[*]{0,2})\((?P<bracketed>[A-J])\)"
     r"|\((?P<at_end>[A-J])\)(?=[*.]{0,4}(?:\s|\Z))(?!\s[a-z])|\A(?P<label>[A-J])[.)]\s(?![A-Z]\.)"
     r"|\b(?:is|be|likely):?\s[*(]{0,3}(?P<said>[A-J])(?=[.:)]\s)"
@@ -35,7 +35,6 @@ _CORRECTED = lazy_compile(
     r"|(?:not|isn['\u2019]t) (?:it|right|correct|the answer))\b",
     re.IGNORECASE,
 )
-_LABELED = lazy_compile(r"\W{0,4}(?:[Oo]ption\s)?[A-J](?:[.):]|\*\*)")
 _CODE = lazy_compile(r"`[^`\n ]* [^`\n]*`")
 _TRUTH_AT_END = lazy_compile(
     r"(?:so|thus|therefore|hence|finally|in conclusion)\b(?!.*\bif\b).{0,200}\b(?:is|be|to|in|yields|gives):?\s"
@@ -66,7 +65,7 @@ def truth_at_end(text: str) -> ExtractedAnswer | None:
 def letter_at_end(text: str) -> ExtractedAnswer | None:
     """The only option that one of the last lines names: "This is option C.", "(D) It will fall.", "**B. 20 GeV**".
 
-    Else all of a short last line, such as ``D``.
+    Else all of a short last line, such as ``D``, unless it is the last of a list of options.
     """
     if letter := _named_at_end(text):
         return extracted([letter], "last_line")
@@ -78,8 +77,7 @@ def _named_at_end(text: str) -> str | None:
     lines = [line for line in text[-LONGEST_END:].splitlines() if line.strip()] if "\\boxed" not in text else []
     for at in range(len(lines) - 1, max(-1, len(lines) - 1 - MAX_LINES), -1):
         if _LETTER.search(lines[at]):
-            is_list = at and _LABELED.match(lines[at]) and _LABELED.match(lines[at - 1])
-            return None if is_list else only_letter(lines[at])
+            return None if is_option_list(lines[max(0, at - 1) : at + 1]) else only_letter(lines[at])
         if _CHOSEN.search(lines[at]) or lines[-1].rstrip()[-1] not in _ENDS:
             return None
     return None

@@ -17,6 +17,7 @@ from .result import MAX_LENGTH, ExtractedAnswer, extracted
 from .sentence import block_at_end
 
 MAX_WORDS = 6
+LONGEST_LIST = 400  # characters of two options
 _MARKED = lazy_compile(r"(\*\*|`)([^*`\n]{1,80})\1")
 _LABEL = lazy_compile(r"\A(?:[-*]\s+)?\*\*[A-Z][A-Za-z -]{0,40}(?::\*\*|\*\*:)(?=\s)")  # **Result:** 5, - **D:** no
 # "It is not **18**.", "Avoid `git pull`.", "Maybe **18**.", "17 or **18**"
@@ -35,6 +36,7 @@ _CHAIN = lazy_compile(  # 3 * 45 = 135 minutes = 2 h 15 min
 _ENCLOSED = lazy_compile(
     r"\[.*\]|\{.*\}|\(.*\)|'[^']*'|\"[^\"]*\"|[\W\d_]*"
 )  # a list, a text in quotes, a formula of numbers
+_LABELED = lazy_compile(r"\W{0,4}(?:[Oo]ption\s)?[A-J](?:[.):]|\*\*)")
 _RULES = "`~*_=-# \"'"  # a line of these is a fence or a rule
 
 
@@ -52,6 +54,8 @@ def last_line(text: str) -> ExtractedAnswer | None:
         start = text.rfind(mark + value, 0, end)
         if not _UNSURE.search(text[max(0, start - 99) : start]) and not _QUESTION.match(text, end):
             return extracted([value], "last_line", end=end)
+    if is_option_list(text[-LONGEST_LIST:].splitlines()[-2:]):
+        return None
     if len(text) <= LONGEST_SENTENCE and _TRUTH.fullmatch(text.lstrip()):
         return extracted([text], "last_line")
     if bold := _BOLD_LINE.fullmatch(line):
@@ -59,6 +63,11 @@ def last_line(text: str) -> ExtractedAnswer | None:
     is_chain = len(line.split("=")) > 2 and _CHAIN.fullmatch(line) and not UNSURE.search(line)
     is_short = (is_chain or len(line.split()) <= MAX_WORDS or _ENCLOSED.fullmatch(line)) and not TRIES.match(line)
     return extracted([line], "last_line") if line.strip(_RULES) and len(line) <= MAX_LENGTH and is_short else None
+
+
+def is_option_list(lines: list[str]) -> bool:
+    """Whether two lines are options with their labels, of which none is an answer."""
+    return len(lines) == 2 and all(map(_LABELED.match, lines))
 
 
 def _only_mark(line: str) -> tuple[str, str] | None:

@@ -114,7 +114,7 @@ def number_at_end(text: str) -> ExtractedAnswer | None:
     line, sentence = line_and_sentence(text)
     if (result := calculated(line)) and (sentence == line or not _STEP.match(sentence)):
         return extracted([result], "last_line")
-    if said := _said_number(sentence) or _repeated(text, sentence):
+    if said := said_number(sentence) or _repeated(text, sentence):
         return extracted([said], "last_line")
     sentence = _with_digits(sentence)
     return extracted([sentence], "last_line") if concludes(sentence) else None
@@ -172,7 +172,7 @@ def _several_numbers(sentence: str) -> tuple[list[re.Match[str]], list[bool]]:
     return numbers, [bool(_LISTED.search(sentence[a.end() : b.start()])) for a, b in pairwise(numbers)]
 
 
-def _said_number(sentence: str) -> str | None:
+def said_number(sentence: str) -> str | None:
     """The number at the end of a sentence that says it: another one may only describe its subject, "for 2015"."""
     said = list(_SAYS.finditer(sentence))
     number = _SAID.fullmatch(sentence, said[0].end()) if len(said) == 1 else None

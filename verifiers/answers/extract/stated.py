@@ -30,7 +30,7 @@ _STATES = (
 )
 _STATED = lazy_compile(
     r"(?:[ \t]{0,3}\([^()\n]{1,60}\)|[ \t]{1,3}(?:to|for)\b[^\n.:=]{0,80}?)?[*_ \t\xa0]{0,4}"
-    rf"{_STATES}[*_:\s]{{0,9}}(?=\S)",
+    rf"{_STATES}[*_:,\s]{{0,9}}(?=\S)",
     re.IGNORECASE,
 )
 _HEADING = lazy_compile(r"[*_: \t]{0,9}\n(?:[-=]{3,80}[ \t]*\n)?\s{0,9}(?=\S)")
@@ -56,6 +56,7 @@ _NOT_STATED = lazy_compile(
     r"|(?:wrong|incorrect|tempting|initial|previous|earlier|common)\s)$",
     re.IGNORECASE,
 )
+_CONDITION = lazy_compile(r"\b(?:if|had|were|supposing|assuming)\b[^.!?\n]{0,140}\Z", re.IGNORECASE)
 _DOUBTED = lazy_compile(
     r"(?:n['\u2019]t|\bnot|\bnever)\s(?:think|believe|say|mean|true|certain|sure|the case|correct)\b[^.!?\n,;:]{0,40}$"
     r"|\b(?:doubt|unlikely|false) that\b[^.!?\n,;:]{0,40}$"
@@ -101,6 +102,10 @@ def _marked(text: str, first: int) -> tuple[list[tuple[str, int]], bool]:
         start = _start(text, word)
         before = text[max(0, word.start() - 80) : word.start()]
         if start is None or _NOT_STATED.search(before):
+            continue
+        if "would be" in text[word.end() : start] and _CONDITION.search(
+            text[max(0, word.start() - 160) : word.start()]
+        ):
             continue
         if _LIST.match(text, start - 1):  # "How to find the answer:\n1. Add the apples."
             continue

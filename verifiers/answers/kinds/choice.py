@@ -19,7 +19,7 @@ _INTRODUCED = (
     r"(?:(?:most |very )?likely\s)?"
     r"(?:(?:i(?:['\u2019]d| would| will)? (?:choose|chose|pick|select|say|go with)|it(?:['\u2019]s| is)|so"
     r"|therefore,?)\s)?"
-    r"(?:(?:the|my)\s)?(?:(?:correct|right|best|final)\s)?(?:answer|option|choice|letter)?(?:\sis)?:?[\s;]{0,3}"
+    r"(?:(?:the|my)\s)?(?:(?:correct|right|best|final)\s)?(?:answer|option|choice|letter)?(?:\sis)?:?[\s;_\\]{0,3}"
     r"|(?:both|either)\s|(?:正确)?(?:答案|选项|选)(?:是|为)?[:：]?\s?"  # noqa: RUF001
 )
 _CONNECTED = frozenset(("or", "and", "both", "either", "或", "和"))
@@ -60,7 +60,7 @@ _YES_OR_NO = lazy_compile(r"\W*(?:yes|no)\b", re.IGNORECASE)
 
 _STARTS_WITH_OPTION = lazy_compile(
     r"[\s$*_\"'`]*+(?:(?:most |very )?likely\s"
-    r"|(?:the )?(?:correct |right |best )?(?:option|choice|answer|letter)(?: is)?:?\s)*+"
+    r"|(?:the )?(?:correct |right |best )?(?:option|choice|answer|letter)(?:(?: is)?:?\s|\\?_))*+"
     r"(?:\\(?:text|textbf|mathrm|mathbf)\s?\{)?[\s$*_\"'`]*"
     r"(?:[(\[]\s?[A-Z]\s?[)\]]|[A-Z](?=$|[\s.,:;)}/\]*\"'`$—–-])(?!\s[a-z]+ing\b))"  # noqa: RUF001
 )

@@ -59,6 +59,7 @@ _GROUPED = lazy_compile(r"\d{1,3}(?: \d{3})+")
 _CHOICE = lazy_compile(r"\(?[A-Z]\)?\.?|\([A-Za-z]\)(?: .+)?|[A-H][).:] .+")
 _COMPASS = lazy_compile(r"\d.*(?:\b(?:north|south|east|west)\b|°\s?[NSEW]\b)")  # 30° north of east
 _STARTS_WITH_NUMBER = lazy_compile(r"[-+]?\$?\d")
+_FOREIGN_DATE = lazy_compile(r"\d{1,2}\.? [^\W\d_]{3,12}\.? \d{4}")  # 5 mai 2010 (Czech SimpleQA)
 _MONEY = lazy_compile(rf"(?:{ISO}) ?\d[\d,.]{{0,30}}(?: ?[A-Za-z]{{1,8}})?$")
 
 
@@ -98,7 +99,8 @@ def _kind_as_parsed(text: str) -> Kind:
         return "text"
     if kind == "number" or "\\" in answer.text or isinstance(answer.content, Group):
         return kind
-    is_formula = _STARTS_WITH_NUMBER.match(answer.text) or is_mathematics(answer.text)
+    starts_like_one = _STARTS_WITH_NUMBER.match(answer.text) and not _FOREIGN_DATE.fullmatch(text)
+    is_formula = starts_like_one or is_mathematics(answer.text)
     return "text" if kind == "formula" and not is_formula else kind
 
 
