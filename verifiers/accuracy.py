@@ -68,7 +68,7 @@ class Accuracy(Verifier):
     ``choice``, ``date`` or ``literal``; or ``FILE.py:Class``, a kind of the task's own. By default each gold answer
     decides."""
     sources: tuple[Source, ...] = SOURCES
-    """Where a final answer is looked for; the first one present decides. ``[boxed]`` reads boxes and nothing else."""
+    """Where a final answer is looked for; the first one present decides, unless an answer behind it contradicts it."""
     timeout: float = 1.0
     """Seconds of processor time that computer algebra may take for the answer; by the clock five times as long."""
 

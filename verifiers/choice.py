@@ -39,7 +39,7 @@ class Choice(Verifier):
     letters: str = "ABCD"
     """The letters (or digits) of the options."""
     sources: tuple[Source, ...] = SOURCES
-    """Where a final answer is looked for; the first one present decides. ``[boxed]`` reads boxes and nothing else."""
+    """Where a final answer is looked for; the first one present decides, unless an answer behind it contradicts it."""
 
     cases: ClassVar[tuple[Case, ...]] = (
         Case(r"<think>6*7=42</think><answer>\boxed{C}</answer>", 1.0, "boxed in the answer tag", answer="C"),
@@ -114,7 +114,7 @@ class IntegerAnswer(Verifier):
 
     format: Format = field(default_factory=Format)
     sources: tuple[Source, ...] = SOURCES
-    """Where a final answer is looked for; the first one present decides. ``[boxed]`` reads boxes and nothing else."""
+    """Where a final answer is looked for; the first one present decides, unless an answer behind it contradicts it."""
 
     cases: ClassVar[tuple[Case, ...]] = (
         Case("<think>9*2=18</think><answer>\n18\n</answer>", 1.0, "an integer"),

@@ -34,7 +34,7 @@ class ExactText(Verifier):
 
     format: Format = field(default_factory=Format)
     sources: tuple[Source, ...] = SOURCES
-    """Where a final answer is looked for; the first one present decides. ``[boxed]`` reads boxes and nothing else."""
+    """Where a final answer is looked for; the first one present decides, unless an answer behind it contradicts it."""
     ignore_case: bool = False
     """Whether upper and lower case are the same."""
     ignore_punctuation: bool = False

@@ -62,7 +62,7 @@ class Numeric(Verifier):
     abs_tol: float = 0.0
     """The largest difference, in the gold answer's unit."""
     sources: tuple[Source, ...] = SOURCES
-    """Where a final answer is looked for; the first one present decides. ``[boxed]`` reads boxes and nothing else."""
+    """Where a final answer is looked for; the first one present decides, unless an answer behind it contradicts it."""
 
     cases: ClassVar[tuple[Case, ...]] = (
         Case("<answer>9.8 m/s^2</answer>", 1.0, "within one percent", answer="9.81", options={"rel_tol": 0.01}),

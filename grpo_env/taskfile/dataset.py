@@ -121,6 +121,11 @@ def _numbered(split: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[Placed]
 
 def _generate(spec: DatasetSpec, split: Split, folder: Path, source: str) -> Iterator[Mapping[str, Any]]:
     name, where = spec.generator or "", f"{source}: dataset.generator"
+    if isinstance(spec.split[split], float):
+        raise UsageError(
+            f"{where}: fractions in 'split' are for files; a generator gets the name of each: "
+            "dataset.split={train: train, eval: eval}"
+        )
     generate = load_named(name, folder, where, built_in=BUILT_IN_GENERATORS)
     if split not in spec.limit:
         raise UsageError(f"{source}: dataset.limit has no {split!r}: give the number of rows to generate")

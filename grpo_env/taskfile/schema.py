@@ -50,7 +50,8 @@ class DatasetSpec(Section):
     arguments: dict[str, Any] = {}
     """Further arguments of the generator."""
     split: dict[Split, str | float] = {"train": "train", "eval": "eval"}
-    """The source's names of the splits, or fractions (``{train: 0.9, eval: 0.1}``) by a hash of a row's content."""
+    """The source's names of the splits, of the hub also slices (``train[:90%]``); of files without splits fractions
+    (``{train: 0.9, eval: 0.1}``) by a hash of a row's content."""
     limit: dict[Split, Annotated[int, Field(ge=0)]] = {}
     """Most rows of each split, after ``filter`` and ``bad_gold``; of a generator, how many."""
     seed: int = 0
@@ -62,7 +63,7 @@ class DatasetSpec(Section):
     filter: str | None = None
     """Template that says whether a row is kept (``{{ level == 5 }}``)."""
     bad_gold: Literal["error", "skip"] = "error"
-    """Stop at a gold answer that cannot be parsed, or skip such rows."""
+    """Stop at a gold answer that cannot be parsed (``score``: reject its row), or skip such rows."""
 
     @model_validator(mode="after")
     def _one_source(self) -> DatasetSpec:

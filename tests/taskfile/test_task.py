@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from grpo_env import registry, score_groups
+from grpo_env.audit import load_hacks
 from grpo_env.check import failed_cases
 from grpo_env.core import Example, Message
 from grpo_env.docgen.task_summary import describe
@@ -539,6 +540,9 @@ def test_a_generator_of_a_file_beside_the_task(folder, generator):
     )
     data = changed("dataset", {"generator": generator, "answer": "{{ answer }}", "limit": {"train": 3, "eval": 3}})
     assert [example.answer for example in make_task(data, "x.yaml", folder).examples("train")] == ["1", "2", "3"]
+    data["dataset"]["split"] = {"train": 0.5, "eval": 0.5}
+    with pytest.raises(UsageError, match=r"dataset.generator: fractions in 'split' are for files"):
+        make_task(data, "x.yaml", folder).examples("train")
 
 
 def test_safe_mode_loads_only_built_in_code(folder, monkeypatch):
@@ -555,6 +559,8 @@ def test_safe_mode_loads_only_built_in_code(folder, monkeypatch):
             make_task(data, "x.yaml", folder).examples("train")
     with pytest.raises(UsageError, match=r"code\.py: GRPO_ENV_SAFE=1 refuses"):
         registry.load_file(folder / "code.py")
+    with pytest.raises(UsageError, match=r"code\.py: GRPO_ENV_SAFE=1 refuses"):
+        load_hacks(folder / "code.py")
     judge = {"use": "llm_judge", "base_url": "http://localhost:1/v1", "model": "m", "api_key_env": "HOME"}
     with pytest.raises(UsageError, match="api_key_env: GRPO_ENV_SAFE=1 refuses"):
         make_task(changed("verifiers.judge", judge), "x.yaml", folder)
