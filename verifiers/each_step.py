@@ -95,7 +95,7 @@ class EachStep(Segmented, Unweighted):
             Group(group.example, tuple(piece for cut in row for piece in cut.pieces))
             for group, row in zip(groups, cuts, strict=True)
         ]
-        scores = (score for row in self.parts[0].score(asked, None) for score in row)
+        scores = (score for row in self.parts[0].score(asked) for score in row)
         return [[cut.score or self._folded(cut, [next(scores) for _ in cut.pieces]) for cut in row] for row in cuts]
 
     def _cut(self, completion: Completion) -> _Cut:

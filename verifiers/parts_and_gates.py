@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, compress
+from itertools import chain
 from typing import ClassVar, Self
 
 from grpo_env.core import (
@@ -99,41 +99,26 @@ class Part:
             return None
         return self.verifier.problem(example)
 
-    def score(self, groups: Sequence[Group], gates: Sequence[Sequence[Score]] | None) -> list[list[Score]]:
-        """The scores in the shape of ``groups``; completions whose score in ``gates`` is not above 0 are not run."""
-        if self.applies is None:
-            return self._score(groups, gates)
-        applies = [self.applies(group.example) for group in groups]
-        some_gates = None if gates is None else list(compress(gates, applies))
-        scores = iter(self._score(list(compress(groups, applies)), some_gates))
+    def score(
+        self, groups: Sequence[Group], instead: Sequence[Sequence[Score | None]] | None = None
+    ) -> list[list[Score]]:
+        """The scores in the shape of ``groups``; a completion with a score in ``instead`` has that, and is not run."""
+        if instead is None:
+            instead = [[None] * len(group.completions) for group in groups]
+        if self.applies is not None:
+            instead = [
+                row if self.applies(group.example) else [LEFT_OUT] * len(row)
+                for group, row in zip(groups, instead, strict=True)
+            ]
+        asked = [
+            Group(example, [text for text, score in zip(completions, row, strict=True) if score is None])
+            for (example, completions), row in zip(groups, instead, strict=True)
+        ]
+        scores = chain.from_iterable(self._run([group for group in asked if group.completions]))
         return [
-            next(scores) if runs else [self.not_run(LEFT_OUT)] * len(group.completions)
-            for group, runs in zip(groups, applies, strict=True)
+            [self._not_run(score) if score else self.label(self._adjust(next(scores))) for score in row]
+            for row in instead
         ]
-
-    def _score(self, groups: Sequence[Group], gates: Sequence[Sequence[Score]] | None) -> list[list[Score]]:
-        if gates is None:
-            rows = self._run(groups)
-            return [[self.label(self._adjust(score)) for score in scores] for scores in rows]
-        some = self.score_some(groups, [[_is_open(gate) for gate in row] for row in gates])
-        return [
-            [self._behind(gate) if score is None else score for score, gate in zip(scores, row, strict=True)]
-            for scores, row in zip(some, gates, strict=True)
-        ]
-
-    def _behind(self, gate: Score) -> Score:
-        """The score where the gate is not open."""
-        return self.not_run(LEFT_OUT if gate.status == "left_out" else _closed(gate))
-
-    def score_some(self, groups: Sequence[Group], chosen: Sequence[Sequence[bool]]) -> list[list[Score | None]]:
-        """The scores of the completions that are ``chosen``, ``None`` for the others, which are not run."""
-        passed = [
-            Group(example, [text for text, run in zip(completions, row, strict=True) if run])
-            for (example, completions), row in zip(groups, chosen, strict=True)
-        ]
-        rows = self._run([group for group in passed if group.completions])
-        scores = chain.from_iterable(rows)
-        return [[self.label(self._adjust(next(scores))) if run else None for run in row] for row in chosen]
 
     def _run(self, groups: Sequence[Group]) -> list[list[Score]]:
         """The scores in the shape of ``groups``; of episodes, those of what ``on`` says."""
@@ -173,10 +158,10 @@ class Part:
             score = replace(score, value=self.statuses[score.status])
         return score
 
-    def not_run(self, score: Score) -> Score:
+    def _not_run(self, score: Score) -> Score:
         """The score of this part, and of the parts that it is composed of, where it is not run."""
         parts = getattr(self.verifier, "parts", ())
-        return self.label(replace(score, parts=tuple(part.not_run(score) for part in parts)) if parts else score)
+        return self.label(replace(score, parts=tuple(part._not_run(score) for part in parts)) if parts else score)
 
     def label(self, score: Score) -> Score:
         """The score with this part's name and weights."""
@@ -249,8 +234,8 @@ class Composite(Verifier):
 
         def table(part: Part) -> list[list[Score]]:
             if part.name not in tables:
-                gates = table(parts[part.when]) if part.when else None
-                tables[part.name] = part.score(groups, gates)
+                instead = [list(map(_behind, row)) for row in table(parts[part.when])] if part.when else None
+                tables[part.name] = part.score(groups, instead)
             return tables[part.name]
 
         return [table(part) for part in self.parts]
@@ -329,14 +314,15 @@ def _check_gate(name: str, gates: Mapping[str, str | None]) -> None:
         gate = gates[gate]
 
 
-def _is_open(gate: Score) -> bool:
-    return gate.value is not None and gate.value > 0
-
-
-def _closed(gate: Score) -> Score:
-    if gate.scored:
-        return Score(0.0, explanation=f"not counted, because {gate.name} is {gate.value:g}")
-    return Score(None, "not_applicable", explanation=f"not scored, because {gate.name} has no score")
+def _behind(gate: Score) -> Score | None:
+    """The score of a part behind a gate, ``None`` if the gate is open."""
+    if gate.status == "left_out":
+        return LEFT_OUT
+    if gate.value is None:
+        return Score(None, "not_applicable", explanation=f"not scored, because {gate.name} has no score")
+    if gate.value > 0:
+        return None
+    return Score(0.0, explanation=f"not counted, because {gate.name} is {gate.value:g}")
 
 
 def _timed(score: Score) -> Score:
