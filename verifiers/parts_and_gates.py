@@ -127,10 +127,13 @@ class Part:
         whole = self.verifier.reads_turns
         seen = [[views(text, self.on, whole) for text in completions] for _, completions in groups]
         asked = [self._asked(group, row) for group, row in zip(groups, seen, strict=True)]
-        rows = iter(score_groups(self.verifier, list(chain(*asked)), name=None))
+        scores = chain.from_iterable(score_groups(self.verifier, list(chain(*asked)), name=None))
         return [
-            _folded(list(chain(*(next(rows) for _ in pieces))), row, completions, self.on, whole)
-            for pieces, row, (_, completions) in zip(asked, seen, groups, strict=True)
+            [
+                folded([next(scores) for _ in some], completion, self.on, whole)
+                for some, completion in zip(row, completions, strict=True)
+            ]
+            for row, (_, completions) in zip(seen, groups, strict=True)
         ]
 
     def _asked(self, group: Group, seen: Sequence[tuple[Completion, ...]]) -> list[Group]:
@@ -169,20 +172,6 @@ class Part:
             return score.relabel(name=self.name, weight=0.0, process=0.0)
         weight, process = number_at(self.weight, 0), number_at(self.step_weight, 0)
         return score.relabel(name=self.name, weight=weight, process=process)
-
-
-def _folded(
-    scores: Sequence[Score],
-    seen: Sequence[tuple[Completion, ...]],
-    completions: Sequence[Completion],
-    on: On,
-    whole: bool,
-) -> list[Score]:
-    rest = iter(scores)
-    return [
-        folded([next(rest) for _ in views], completion, on, whole)
-        for views, completion in zip(seen, completions, strict=True)
-    ]
 
 
 @dataclass(frozen=True)
