@@ -86,9 +86,6 @@ class EachStep(Segmented, Unweighted):
             return self._scores(groups)
         return Verifier.score_groups(self, groups)
 
-    def combine(self, scores: tuple[Score, ...], completion: Completion) -> Score:
-        raise NotImplementedError  # it does not have one score for each part
-
     def _scores(self, groups: Sequence[Group]) -> list[list[Score]]:
         cuts = [[self._cut(completion) for completion in group.completions] for group in groups]
         asked = [

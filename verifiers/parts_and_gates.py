@@ -5,7 +5,6 @@ Parts score whole groups. Behind a gate, a part sees only the completions that p
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -233,9 +232,9 @@ class Composite(Verifier):
         """The scores of a group's completions. A row holds the scores of a completion's parts, in their order."""
         return [self.combine(scores, completion) for scores, completion in zip(rows, completions, strict=True)]
 
-    @abstractmethod
     def combine(self, scores: tuple[Score, ...], completion: Completion) -> Score:
         """The score of a completion from the scores of its parts, in their order."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
