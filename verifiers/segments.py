@@ -84,15 +84,11 @@ def _stripped(text: str, first: int, last: int) -> tuple[int, int] | None:
 
 def _blocks(text: str, start: int, end: int, name: str) -> Iterator[tuple[int, int]]:
     opened = None
-    for closing, first, last in [*_tags(text, start, end, name), (True, end, end)]:
+    tags = [(tag.closing, start + tag.start, start + tag.end) for tag in find_tags(text[start:end], name)]
+    for closing, first, last in [*tags, (True, end, end)]:
         if opened is not None and (step := _stripped(text, opened, first)):
             yield step
         opened = None if closing else last
-
-
-def _tags(text: str, start: int, end: int, name: str) -> Iterator[tuple[bool, int, int]]:
-    window = text[start:end]
-    return ((tag.closing, tag.start + start, tag.end + start) for tag in find_tags(window, name))
 
 
 def _cuts(text: str, start: int, end: int, by: Segmenter) -> Iterator[tuple[int, int]]:
