@@ -113,27 +113,25 @@ class Part:
             Group(example, [text for text, score in zip(completions, row, strict=True) if score is None])
             for (example, completions), row in zip(groups, instead, strict=True)
         ]
-        scores = chain.from_iterable(self._run([group for group in asked if group.completions]))
+        scores = self._run([group for group in asked if group.completions])
         return [
             [self._not_run(score) if score else self.label(self._adjust(next(scores))) for score in row]
             for row in instead
         ]
 
-    def _run(self, groups: Sequence[Group]) -> list[list[Score]]:
-        """The scores in the shape of ``groups``; of episodes, those of what ``on`` says."""
+    def _run(self, groups: Sequence[Group]) -> Iterator[Score]:
+        """The scores of the completions, in their order; of episodes, those of what ``on`` says."""
         if self.on == "last" and not any(text.turns or text.environment for group in groups for text in group[1]):
-            return score_groups(self.verifier, groups, name=None)
+            return chain.from_iterable(score_groups(self.verifier, groups, name=None))
         whole = self.verifier.reads_turns
         seen = [[views(text, self.on, whole) for text in completions] for _, completions in groups]
-        asked = [self._asked(group, row) for group, row in zip(groups, seen, strict=True)]
-        scores = chain.from_iterable(score_groups(self.verifier, list(chain(*asked)), name=None))
-        return [
-            [
-                folded([next(scores) for _ in some], completion, self.on, whole)
-                for some, completion in zip(row, completions, strict=True)
-            ]
-            for row, (_, completions) in zip(seen, groups, strict=True)
-        ]
+        asked = list(chain.from_iterable(map(self._asked, groups, seen)))
+        scores = chain.from_iterable(score_groups(self.verifier, asked, name=None))
+        texts = chain.from_iterable(completions for _, completions in groups)
+        return (
+            folded([next(scores) for _ in some], text, self.on, whole)
+            for text, some in zip(texts, chain.from_iterable(seen), strict=True)
+        )
 
     def _asked(self, group: Group, seen: Sequence[tuple[Completion, ...]]) -> list[Group]:
         """The views of a group's completions, with the prompt that the model has read. One group, if they share it.
