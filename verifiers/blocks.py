@@ -50,9 +50,7 @@ def whole_turn(format: Format, completion: Completion) -> tuple[str, int]:
     prefill, text = completion.prefill, completion.text
     if not prefill and format.prefill and not text.startswith(format.prefill.rstrip()):
         prefill = format.prefill
-    if text and (text[-1] in ">]" or text[-1].isspace()):
-        text = without_special_tokens(text, format)
-    return prefill + text, len(prefill)
+    return prefill + without_special_tokens(text, format), len(prefill)
 
 
 def without_special_tokens(text: str, format: Format) -> str:

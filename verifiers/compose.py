@@ -188,22 +188,14 @@ class FirstOf(Selection):
         return "; ".join(f"{part.name}: {problem}" for part, problem in zip(self.parts, problems, strict=True))
 
     def part_scores(self, groups: Sequence[Group]) -> list[list[list[Score]]]:
-        deciders = [[""] * len(group.completions) for group in groups]
+        instead: list[list[Score | None]] = [[None] * len(group.completions) for group in groups]
         columns = []
         for part in self.parts:
-            rows = part.score_some(groups, [[not name for name in names] for names in deciders])
-            columns.append(
-                [
-                    [score or part.not_run(_decided(name)) for score, name in zip(scores, names, strict=True)]
-                    for scores, names in zip(rows, deciders, strict=True)
-                ]
-            )
-            deciders = [
-                [
-                    name or (part.name if score and score.scored else "")
-                    for score, name in zip(scores, names, strict=True)
-                ]
-                for scores, names in zip(rows, deciders, strict=True)
+            columns.append(part.score(groups, instead))
+            decided = Score(None, "not_applicable", explanation=f"not asked, because {part.name} decided")
+            instead = [
+                [before or (decided if score.scored else None) for before, score in zip(row, scores, strict=True)]
+                for row, scores in zip(instead, columns[-1], strict=True)
             ]
         return columns
 
@@ -264,19 +256,14 @@ class Appeal(Selection):
 
     def part_scores(self, groups: Sequence[Group]) -> list[list[list[Score]]]:
         first, second = self.parts
-        verdicts = first.score(groups, None)
-        appealed = second.score_some(groups, [self._appeals(scores) for scores in verdicts])
-        asked = [
-            [reply or second.not_run(_not_asked(score)) for reply, score in zip(replies, scores, strict=True)]
-            for replies, scores in zip(appealed, verdicts, strict=True)
-        ]
-        return [verdicts, asked]
+        verdicts = first.score(groups)
+        return [verdicts, second.score(groups, [self._instead(scores) for scores in verdicts])]
 
-    def _appeals(self, scores: Sequence[Score]) -> list[bool]:
-        """Which completions of a group the second part is asked about."""
-        wrong = [_is_wrong(score) for score in scores]
-        mixed = any(score.scored and not _is_wrong(score) for score in scores)
-        return wrong if mixed or self.groups == "all" else [False] * len(wrong)
+    def _instead(self, verdicts: Sequence[Score]) -> list[Score | None]:
+        """The second part's scores in a group where it is not asked, ``None`` where it is."""
+        mixed = any(score.scored and not _is_wrong(score) for score in verdicts)
+        may_ask = mixed or self.groups == "all"
+        return [None if may_ask and _is_wrong(score) else _not_asked(score) for score in verdicts]
 
     def combine(self, scores: tuple[Score, ...], completion: Completion) -> Score:
         first, second = scores
@@ -307,10 +294,6 @@ def _refuse_gates(composite: str, parts: Sequence[Part]) -> None:
             raise UsageError(
                 f"verifier {part.name!r}: when: the parts of {composite} run in their order, without gates"
             )
-
-
-def _decided(decider: str) -> Score:
-    return Score(None, "not_applicable", explanation=f"not asked, because {decider} decided")
 
 
 def _named_steps(score: Score, weight: float = 1.0) -> list[StepScore]:

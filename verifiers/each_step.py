@@ -86,16 +86,13 @@ class EachStep(Segmented, Unweighted):
             return self._scores(groups)
         return Verifier.score_groups(self, groups)
 
-    def combine(self, scores: tuple[Score, ...], completion: Completion) -> Score:
-        raise NotImplementedError  # it does not have one score for each part
-
     def _scores(self, groups: Sequence[Group]) -> list[list[Score]]:
         cuts = [[self._cut(completion) for completion in group.completions] for group in groups]
         asked = [
             Group(group.example, tuple(piece for cut in row for piece in cut.pieces))
             for group, row in zip(groups, cuts, strict=True)
         ]
-        scores = (score for row in self.parts[0].score(asked, None) for score in row)
+        scores = (score for row in self.parts[0].score(asked) for score in row)
         return [[cut.score or self._folded(cut, [next(scores) for _ in cut.pieces]) for cut in row] for row in cuts]
 
     def _cut(self, completion: Completion) -> _Cut:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, Literal
@@ -85,10 +85,10 @@ class EquationSteps(Verifier):
             read += max(last - first, MIN_CHARACTERS)
             if read > MAX_CHARACTERS:
                 return Score(0.0, "over_limit", explanation="too many or too long lines with equations")
-            step_equations = _in_annotation(text, first, last) if annotated else _in_line(text, first, last)
+            step_equations = (_in_annotation if annotated else _in_line)(text[first:last])
             if not step_equations:
                 continue
-            correct = [self._is_correct(text[e.start : e.end], e, unused) for e in step_equations]
+            correct = [self._is_correct(equation, unused) for equation in step_equations]
             why = "correct" if all(correct) else _first_fault(step_equations, correct)
             steps.append(StepScore(max(first - offset, 0), last - offset, float(all(correct)), why))
             if len(steps) > MAX_STEPS:
@@ -101,22 +101,20 @@ class EquationSteps(Verifier):
     @cached_property
     def written(self) -> tuple[str, ...]:
         """The expected equations."""
-        text = self.expected or ""
-        return tuple(text[equation.start : equation.end] for equation in _listed(text))
+        return tuple(equation.written for equation in _listed(self.expected or ""))
 
     @cached_property
     def _expected(self) -> tuple[object, ...]:
-        text = self.expected or ""
-        return tuple(self._key(text[equation.start : equation.end], equation) for equation in _listed(text))
+        return tuple(map(self._key, _listed(self.expected or "")))
 
-    def _key(self, written: str, equation: Equation) -> object:
+    def _key(self, equation: Equation) -> object:
         """What two equations have in common that count as one."""
-        return equation.value if self.match == "result" else equation.plain or _plain(written)
+        return equation.value if self.match == "result" else equation.plain or _without_spaces(equation.written)
 
-    def _is_correct(self, written: str, equation: Equation, unused: list[object] | None) -> bool:
+    def _is_correct(self, equation: Equation, unused: list[object] | None) -> bool:
         if unused is None or (self.match == "result" and not equation.correct):
             return equation.correct
-        key = self._key(written, equation)
+        key = self._key(equation)
         if key not in unused:
             return False
         unused.remove(key)
@@ -192,27 +190,22 @@ def _candidates(text: str, start: int, end: int) -> Iterator[tuple[int, int, boo
             yield first, last, False
 
 
-def _in_annotation(text: str, first: int, last: int) -> list[Equation]:
-    content = text[first + 2 : last - 2]
-    return _shift(equations(content) or _without_calculation(content), first + 2)
+def _in_annotation(annotation: str) -> list[Equation]:
+    content = annotation[2:-2]
+    return equations(content) or _without_calculation(content)
 
 
-def _in_line(text: str, first: int, last: int) -> list[Equation]:
-    bullet = _BULLET.match(text, first, last)
-    start = bullet.end() if bullet else first
-    return _shift(equations(text[start:last]), start)
+def _in_line(line: str) -> list[Equation]:
+    bullet = _BULLET.match(line)
+    return equations(line[bullet.end() :] if bullet else line)
 
 
 def _without_calculation(content: str) -> list[Equation]:
     """An annotation that only repeats a number (``<<8=8.00>>``) is not a step; any other one is a wrong step."""
-    left, _, right = _plain(content).partition("=")
+    left, _, right = _without_spaces(content).partition("=")
     if _NUMBER.fullmatch(left) and _NUMBER.fullmatch(right) and Fraction(left) == Fraction(right):
         return []
-    return [Equation(0, len(content), False, "no equation")]
-
-
-def _shift(step_equations: list[Equation], by: int) -> list[Equation]:
-    return [replace(e, start=e.start + by, end=e.end + by) for e in step_equations]
+    return [Equation(content, False, "no equation")]
 
 
 def _listed(text: str) -> list[Equation]:
@@ -220,7 +213,7 @@ def _listed(text: str) -> list[Equation]:
     annotations = list(_ANNOTATION.finditer(text))
     if not annotations:
         return equations(text)
-    return [equation for match in annotations for equation in _in_annotation(text, *match.span())]
+    return [equation for match in annotations for equation in _in_annotation(match.group())]
 
 
 def _first_fault(step_equations: list[Equation], correct: list[bool]) -> str:
@@ -228,5 +221,5 @@ def _first_fault(step_equations: list[Equation], correct: list[bool]) -> str:
     return "not an expected equation" if equation.correct else f"wrong: {equation.explanation}"
 
 
-def _plain(equation: str) -> str:
-    return "".join(equation.split())
+def _without_spaces(text: str) -> str:
+    return "".join(text.split())

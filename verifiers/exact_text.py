@@ -83,12 +83,18 @@ class ExactText(Verifier):
         return self._golds(example.answer)[1] or None
 
     def _golds(self, text: str | None) -> tuple[list[str], str]:
-        """The gold answers, or the reason why there are none."""
-        golds, problem = _gold_texts(text, self.golds)
-        empty = next((gold for gold in golds if not self._comparable(gold)), None)
+        """The texts that a gold answer allows, itself or ``any`` of its JSON list; or none, and what is wrong."""
+        if text is None or not text.strip():
+            return [], "the gold answer is missing"
+        texts = [text] if self.golds == "one" else text_list(text)
+        if not texts:
+            return [], f"golds: any needs a JSON list of texts or numbers as the gold answer, not {text[:60]!r}"
+        if any(len(gold) > MAX_TEXT for gold in texts):
+            return [], f"a gold answer of more than {MAX_TEXT:,} characters"
+        empty = next((gold for gold in texts if not self._comparable(gold)), None)
         if empty is not None:
             return [], f"nothing remains of the gold answer {empty[:60]!r}"
-        return golds, problem
+        return texts, ""
 
     def _comparable(self, text: str) -> str:
         """The text without the differences that do not count."""
@@ -116,15 +122,3 @@ def _spellings(answer: ExtractedAnswer, text: str) -> list[str]:
     if len(answer.answers) == 1 and answer.end and answer.text.startswith(".", answer.end):
         texts.append(f"{texts[0]}.")  # "The answer is U.S."
     return list(dict.fromkeys(texts))
-
-
-def _gold_texts(text: str | None, golds: Literal["one", "any"]) -> tuple[list[str], str]:
-    """The texts that a gold answer allows: itself, or ``any`` of its JSON list; or none, and what is wrong with it."""
-    if text is None or not text.strip():
-        return [], "the gold answer is missing"
-    texts = [text] if golds == "one" else text_list(text)
-    if not texts:
-        return [], f"golds: any needs a JSON list of texts or numbers as the gold answer, not {text[:60]!r}"
-    if any(len(gold) > MAX_TEXT for gold in texts):
-        return [], f"a gold answer of more than {MAX_TEXT:,} characters"
-    return texts, ""

@@ -205,9 +205,6 @@ class LengthRank(Unweighted):
             _ranked(scores, completion, shortest, longest) for scores, completion in zip(rows, completions, strict=True)
         ]
 
-    def combine(self, scores: tuple[Score, ...], completion: Completion) -> Score:
-        return self.combine_group([scores], [completion])[0]
-
 
 def _ranked(scores: tuple[Score, ...], completion: Completion, shortest: int, longest: int) -> Score:
     outcome = _outcome(scores, completion)

@@ -35,14 +35,6 @@ PARAMETERS = {"temperature": 0, "max_tokens": 1024}
 MAX_SHOWN = 300  # characters of an answer and of the judge's reasoning that a score keeps
 
 
-class _Verdict(NamedTuple):
-    """The fields of a score that the judge determines."""
-
-    value: float | None  # ``None`` without a verdict
-    status: Literal["scored", "error"]
-    explanation: str
-
-
 @verifier("llm_judge")
 @dataclass(frozen=True)
 class LLMJudge(BatchVerifier):
@@ -141,7 +133,9 @@ class LLMJudge(BatchVerifier):
         drafts = [self._draft(example, completion) for example, completion in pairs]
         verdicts = self._verdicts([draft.question for draft in drafts if draft.question])
         return [
-            draft.score if draft.question is None else replace(draft.score, **verdicts[draft.question.hash]._asdict())
+            replace(verdicts[draft.question.hash], answer=draft.score.answer, gold=draft.score.gold)
+            if draft.question
+            else draft.score
             for draft in drafts
         ]
 
@@ -201,31 +195,32 @@ class LLMJudge(BatchVerifier):
         grade = read_grade(reply.text, question.mark, low, high)
         return None if grade is None else (grade - low) / (high - low)
 
-    def _verdicts(self, questions: Sequence[Question]) -> dict[str, _Verdict]:
-        """The judge's verdicts, by the hash of the question."""
-        verdicts: dict[str, _Verdict] = {}
+    def _verdicts(self, questions: Sequence[Question]) -> dict[str, Score]:
+        """The judge's verdicts, by the hash of the question: scores with a value, or with status ``error``."""
+        verdicts: dict[str, Score] = {}
         unique = list({question.hash: question for question in questions}.values())
         silent: list[tuple[Question, Reply]] = []  # without a verdict
         for question, reply in zip(unique, self._replies(unique), strict=True):
             verdict = verdicts[question.hash] = self._read(question, reply)
-            if isinstance(reply, Reply) and verdict.status != "scored":
+            if isinstance(reply, Reply) and not verdict.scored:
                 silent.append((question, reply))
         reminders = [reminder(question, reply.text) for question, reply in silent]
         for question, first, again in zip(reminders, silent, self._replies(reminders), strict=True):
             verdict = verdicts[question.hash] = self._read(question, again)
-            if verdict.status == "scored" and self.cache is not None:  # the way to a verdict that is in the cache
+            if verdict.scored and self.cache is not None:  # the way to a verdict that is in the cache
                 ReplyCache(self.cache).put(request_key(self._body(first[0])), first[1])
         return verdicts
 
-    def _read(self, question: Question, reply: Reply | Failure) -> _Verdict:
+    def _read(self, question: Question, reply: Reply | Failure) -> Score:
         if isinstance(reply, Failure):
-            return _Verdict(None, "error", reply.reason)
+            return Score(None, "error", explanation=reply.reason)
         value = self._value(question, reply) if reply.whole else None
         if value is None:
             truncated = "" if reply.whole else ", truncated at its token limit"
-            return _Verdict(None, "error", f"the judge's reply has no verdict{truncated}: {reply.text[-MAX_SHOWN:]!r}")
+            why = f"the judge's reply has no verdict{truncated}: {reply.text[-MAX_SHOWN:]!r}"
+            return Score(None, "error", explanation=why)
         reasoning = reasons(reply.text, MAX_SHOWN)
-        return _Verdict(value, "scored", f"{self.model}: {reasoning}" if reasoning else self.model)
+        return Score(value, explanation=f"{self.model}: {reasoning}" if reasoning else self.model)
 
     def _replies(self, questions: Sequence[Question]) -> list[Reply | Failure]:
         """The judge's replies. Those with a verdict are kept in the cache; others may be better the next time."""
@@ -238,7 +233,7 @@ class LLMJudge(BatchVerifier):
         names = list(missing)
 
         def keep(index: int, reply: Reply) -> None:
-            if cache and self._read(asked[names[index]], reply).status == "scored":
+            if cache and self._read(asked[names[index]], reply).scored:
                 cache.put(names[index], reply)
 
         if missing:

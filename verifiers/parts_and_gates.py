@@ -5,10 +5,9 @@ Parts score whole groups. Behind a gate, a part sees only the completions that p
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, compress
+from itertools import chain
 from typing import ClassVar, Self
 
 from grpo_env.core import (
@@ -99,54 +98,40 @@ class Part:
             return None
         return self.verifier.problem(example)
 
-    def score(self, groups: Sequence[Group], gates: Sequence[Sequence[Score]] | None) -> list[list[Score]]:
-        """The scores in the shape of ``groups``; completions whose score in ``gates`` is not above 0 are not run."""
-        if self.applies is None:
-            return self._score(groups, gates)
-        applies = [self.applies(group.example) for group in groups]
-        some_gates = None if gates is None else list(compress(gates, applies))
-        scores = iter(self._score(list(compress(groups, applies)), some_gates))
+    def score(
+        self, groups: Sequence[Group], instead: Sequence[Sequence[Score | None]] | None = None
+    ) -> list[list[Score]]:
+        """The scores in the shape of ``groups``; a completion with a score in ``instead`` has that, and is not run."""
+        if instead is None:
+            instead = [[None] * len(group.completions) for group in groups]
+        if self.applies is not None:
+            instead = [
+                row if self.applies(group.example) else [LEFT_OUT] * len(row)
+                for group, row in zip(groups, instead, strict=True)
+            ]
+        asked = [
+            Group(example, [text for text, score in zip(completions, row, strict=True) if score is None])
+            for (example, completions), row in zip(groups, instead, strict=True)
+        ]
+        scores = self._run([group for group in asked if group.completions])
         return [
-            next(scores) if runs else [self.not_run(LEFT_OUT)] * len(group.completions)
-            for group, runs in zip(groups, applies, strict=True)
+            [self._not_run(score) if score else self.label(self._adjust(next(scores))) for score in row]
+            for row in instead
         ]
 
-    def _score(self, groups: Sequence[Group], gates: Sequence[Sequence[Score]] | None) -> list[list[Score]]:
-        if gates is None:
-            rows = self._run(groups)
-            return [[self.label(self._adjust(score)) for score in scores] for scores in rows]
-        some = self.score_some(groups, [[_is_open(gate) for gate in row] for row in gates])
-        return [
-            [self._behind(gate) if score is None else score for score, gate in zip(scores, row, strict=True)]
-            for scores, row in zip(some, gates, strict=True)
-        ]
-
-    def _behind(self, gate: Score) -> Score:
-        """The score where the gate is not open."""
-        return self.not_run(LEFT_OUT if gate.status == "left_out" else _closed(gate))
-
-    def score_some(self, groups: Sequence[Group], chosen: Sequence[Sequence[bool]]) -> list[list[Score | None]]:
-        """The scores of the completions that are ``chosen``, ``None`` for the others, which are not run."""
-        passed = [
-            Group(example, [text for text, run in zip(completions, row, strict=True) if run])
-            for (example, completions), row in zip(groups, chosen, strict=True)
-        ]
-        rows = self._run([group for group in passed if group.completions])
-        scores = chain.from_iterable(rows)
-        return [[self.label(self._adjust(next(scores))) if run else None for run in row] for row in chosen]
-
-    def _run(self, groups: Sequence[Group]) -> list[list[Score]]:
-        """The scores in the shape of ``groups``; of episodes, those of what ``on`` says."""
+    def _run(self, groups: Sequence[Group]) -> Iterator[Score]:
+        """The scores of the completions, in their order; of episodes, those of what ``on`` says."""
         if self.on == "last" and not any(text.turns or text.environment for group in groups for text in group[1]):
-            return score_groups(self.verifier, groups, name=None)
+            return chain.from_iterable(score_groups(self.verifier, groups, name=None))
         whole = self.verifier.reads_turns
         seen = [[views(text, self.on, whole) for text in completions] for _, completions in groups]
-        asked = [self._asked(group, row) for group, row in zip(groups, seen, strict=True)]
-        rows = iter(score_groups(self.verifier, list(chain(*asked)), name=None))
-        return [
-            _folded(list(chain(*(next(rows) for _ in pieces))), row, completions, self.on, whole)
-            for pieces, row, (_, completions) in zip(asked, seen, groups, strict=True)
-        ]
+        asked = list(chain.from_iterable(map(self._asked, groups, seen)))
+        scores = chain.from_iterable(score_groups(self.verifier, asked, name=None))
+        texts = chain.from_iterable(completions for _, completions in groups)
+        return (
+            folded([next(scores) for _ in some], text, self.on, whole)
+            for text, some in zip(texts, chain.from_iterable(seen), strict=True)
+        )
 
     def _asked(self, group: Group, seen: Sequence[tuple[Completion, ...]]) -> list[Group]:
         """The views of a group's completions, with the prompt that the model has read. One group, if they share it.
@@ -173,10 +158,10 @@ class Part:
             score = replace(score, value=self.statuses[score.status])
         return score
 
-    def not_run(self, score: Score) -> Score:
+    def _not_run(self, score: Score) -> Score:
         """The score of this part, and of the parts that it is composed of, where it is not run."""
         parts = getattr(self.verifier, "parts", ())
-        return self.label(replace(score, parts=tuple(part.not_run(score) for part in parts)) if parts else score)
+        return self.label(replace(score, parts=tuple(part._not_run(score) for part in parts)) if parts else score)
 
     def label(self, score: Score) -> Score:
         """The score with this part's name and weights."""
@@ -184,20 +169,6 @@ class Part:
             return score.relabel(name=self.name, weight=0.0, process=0.0)
         weight, process = number_at(self.weight, 0), number_at(self.step_weight, 0)
         return score.relabel(name=self.name, weight=weight, process=process)
-
-
-def _folded(
-    scores: Sequence[Score],
-    seen: Sequence[tuple[Completion, ...]],
-    completions: Sequence[Completion],
-    on: On,
-    whole: bool,
-) -> list[Score]:
-    rest = iter(scores)
-    return [
-        folded([next(rest) for _ in views], completion, on, whole)
-        for views, completion in zip(seen, completions, strict=True)
-    ]
 
 
 @dataclass(frozen=True)
@@ -249,8 +220,8 @@ class Composite(Verifier):
 
         def table(part: Part) -> list[list[Score]]:
             if part.name not in tables:
-                gates = table(parts[part.when]) if part.when else None
-                tables[part.name] = part.score(groups, gates)
+                instead = [list(map(_behind, row)) for row in table(parts[part.when])] if part.when else None
+                tables[part.name] = part.score(groups, instead)
             return tables[part.name]
 
         return [table(part) for part in self.parts]
@@ -259,9 +230,9 @@ class Composite(Verifier):
         """The scores of a group's completions. A row holds the scores of a completion's parts, in their order."""
         return [self.combine(scores, completion) for scores, completion in zip(rows, completions, strict=True)]
 
-    @abstractmethod
     def combine(self, scores: tuple[Score, ...], completion: Completion) -> Score:
         """The score of a completion from the scores of its parts, in their order."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -329,14 +300,15 @@ def _check_gate(name: str, gates: Mapping[str, str | None]) -> None:
         gate = gates[gate]
 
 
-def _is_open(gate: Score) -> bool:
-    return gate.value is not None and gate.value > 0
-
-
-def _closed(gate: Score) -> Score:
-    if gate.scored:
-        return Score(0.0, explanation=f"not counted, because {gate.name} is {gate.value:g}")
-    return Score(None, "not_applicable", explanation=f"not scored, because {gate.name} has no score")
+def _behind(gate: Score) -> Score | None:
+    """The score of a part behind a gate, ``None`` if the gate is open."""
+    if gate.status == "left_out":
+        return LEFT_OUT
+    if gate.value is None:
+        return Score(None, "not_applicable", explanation=f"not scored, because {gate.name} has no score")
+    if gate.value > 0:
+        return None
+    return Score(0.0, explanation=f"not counted, because {gate.name} is {gate.value:g}")
 
 
 def _timed(score: Score) -> Score:

@@ -23,11 +23,6 @@ if TYPE_CHECKING:
 Head: TypeAlias = Literal["sequence", "token", "causal"]
 Dtype: TypeAlias = Literal["auto", "float32", "bfloat16", "float16"]
 
-_CLASSES = {
-    "sequence": "AutoModelForSequenceClassification",
-    "token": "AutoModelForTokenClassification",
-    "causal": "AutoModelForCausalLM",
-}
 _KINDS = {"sequence": "ForSequenceClassification", "token": "ForTokenClassification", "causal": "ForCausalLM"}
 _NOUNS = {
     "sequence": "a reward model of whole completions",
@@ -70,11 +65,6 @@ class Pretrained:
             self.tokenizer.model_max_length,
         ]
         return min((limit for limit in limits if limit is not None and limit < _ENDLESS), default=None)
-
-    @cached_property
-    def labels(self) -> int:
-        """The number of outputs per text or token."""
-        return int(self.model.config.num_labels)
 
     @cached_property
     def _without_control_tokens(self) -> Callable[[str], str]:
@@ -164,11 +154,12 @@ def _load(name: str, head: Head, revision: str | None, device: str, dtype: Dtype
     if why := _another_kind(name, head, loaded.model.config.architectures):
         raise UsageError(why)
     if missing:  # transformers initialized them at random
-        raise UsageError(f"model {name!r} has no weights for {missing[0]}: it is not a checkpoint for {_CLASSES[head]}")
-    labels = _LABELS.get(head, (loaded.labels,))
-    if loaded.labels not in labels:
-        numbers = " or ".join(map(str, labels))
-        raise UsageError(f"model {name!r} has {loaded.labels} labels, {_NOUNS[head]} has {numbers}")
+        why = f"no weights for {missing[0]}: it is not a checkpoint for AutoModel{_KINDS[head]}"
+        raise UsageError(f"model {name!r} has {why}")
+    labels = loaded.model.config.num_labels
+    if head in _LABELS and labels not in _LABELS[head]:
+        numbers = " or ".join(map(str, _LABELS[head]))
+        raise UsageError(f"model {name!r} has {labels} labels, {_NOUNS[head]} has {numbers}")
     loaded.model.eval()
     return loaded
 
@@ -257,7 +248,7 @@ def _read(
     try:
         model, report = _or_usage_error(
             name,
-            lambda: getattr(transformers, _CLASSES[head]).from_pretrained(
+            lambda: getattr(transformers, f"AutoModel{_KINDS[head]}").from_pretrained(
                 name,
                 **common,
                 **settings,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,8 @@ from grpo_env.endpoint import Reply
 from grpo_env.errors import UsageError
 
 WAIT = 60.0  # seconds for other processes to finish writing
+
+_TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, text TEXT NOT NULL, whole INTEGER NOT NULL)"
 
 
 def request_key(body: Mapping[str, Any]) -> str:
@@ -31,39 +33,26 @@ class ReplyCache:
     def get(self, keys: Iterable[str]) -> dict[str, Reply]:
         """The cached replies, by key."""
         replies = {}
-        try:
-            with closing(self._open()) as database:
-                for key in keys:
-                    row = database.execute("SELECT text, whole FROM replies WHERE key = ?", (key,)).fetchone()
-                    if row is not None:
-                        replies[key] = Reply(str(row[0]), bool(row[1]))
-        except sqlite3.Error as error:
-            raise self._unusable(error) from error
+        with self._database() as database:
+            for key in keys:
+                row = database.execute("SELECT text, whole FROM replies WHERE key = ?", (key,)).fetchone()
+                if row is not None:
+                    replies[key] = Reply(str(row[0]), bool(row[1]))
         return replies
 
     def put(self, key: str, reply: Reply) -> None:
         """Store a reply, unless the key already has one: a cached reply never changes."""
-        try:
-            with closing(self._open()) as database, database:
-                database.execute("INSERT OR IGNORE INTO replies VALUES (?, ?, ?)", (key, reply.text, reply.whole))
-        except sqlite3.Error as error:
-            raise self._unusable(error) from error
+        with self._database() as database:
+            database.execute("INSERT OR IGNORE INTO replies VALUES (?, ?, ?)", (key, reply.text, reply.whole))
 
-    def _open(self) -> sqlite3.Connection:
+    @contextmanager
+    def _database(self) -> Iterator[sqlite3.Connection]:
+        """The database, open for one use that ends with a commit."""
         path = Path(self.path).expanduser()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise self._unusable(error) from error
-        database = sqlite3.connect(path, timeout=WAIT)
-        try:
-            database.execute(
-                "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, text TEXT NOT NULL, whole INTEGER NOT NULL)"
-            )
-        except sqlite3.Error:
-            database.close()
-            raise
-        return database
-
-    def _unusable(self, error: Exception) -> UsageError:
-        return UsageError(f"cache: {self.path} cannot be used ({error}); name another file")
+            with closing(sqlite3.connect(path, timeout=WAIT)) as database, database:
+                database.execute(_TABLE)
+                yield database
+        except (OSError, sqlite3.Error) as error:
+            raise UsageError(f"cache: {self.path} cannot be used ({error}); name another file") from error

@@ -29,18 +29,18 @@ from grpo_env.lazy_regex import lazy_compile
 from .blocks import find_tags
 
 Segmenter: TypeAlias = str  # one of SEGMENTERS, or a tag
-SEGMENTERS = ("line", "paragraph", "sentence", "marker")
 
 _CUTS = {
     "line": lazy_compile(r"[\r\n]+"),
     "paragraph": lazy_compile(r"(?:\r\n?+|\n)(?:[^\S\r\n]*+(?:\r\n?+|\n))+"),
+    "sentence": lazy_compile(r"[\r\n]+|[.!?][\"')\]}*_$”’»]{0,4}(?=\s)|[。！？｡](?![。！？｡])[」』”’）]{0,4}"),  # noqa: RUF001
     "marker": lazy_compile(
         r"(?<=[\r\n])(?=[ \t#>*_-]{0,9}"
         r"(?:(?:step|STEP|Step)\s{0,3}\d{1,3}(?:\s?[:.)*_–—-]|[ \t]{0,9}[\r\n])|\d{1,3}[.)]\s"  # noqa: RUF001
         r"|第\s?[\d一二三四五六七八九十]{1,3}\s?步|步骤\s?[\d一二三四五六七八九十]{1,3}))"
     ),
 }
-_SENTENCE_END = lazy_compile(r"[\r\n]+|[.!?][\"')\]}*_$”’»]{0,4}(?=\s)|[。！？｡](?![。！？｡])[」』”’）]{0,4}")  # noqa: RUF001
+SEGMENTERS = tuple(_CUTS)
 _ABBREVIATIONS = frozenset(
     "e.g i.e vs cf resp approx dr mr mrs ms prof st sr jr fig figs eq eqs ch pp al".split()  # noqa: SIM905
 )
@@ -84,20 +84,16 @@ def _stripped(text: str, first: int, last: int) -> tuple[int, int] | None:
 
 def _blocks(text: str, start: int, end: int, name: str) -> Iterator[tuple[int, int]]:
     opened = None
-    for closing, first, last in [*_tags(text, start, end, name), (True, end, end)]:
+    tags = [(tag.closing, start + tag.start, start + tag.end) for tag in find_tags(text[start:end], name)]
+    for closing, first, last in [*tags, (True, end, end)]:
         if opened is not None and (step := _stripped(text, opened, first)):
             yield step
         opened = None if closing else last
 
 
-def _tags(text: str, start: int, end: int, name: str) -> Iterator[tuple[bool, int, int]]:
-    window = text[start:end]
-    return ((tag.closing, tag.start + start, tag.end + start) for tag in find_tags(window, name))
-
-
 def _cuts(text: str, start: int, end: int, by: Segmenter) -> Iterator[tuple[int, int]]:
     """The spans between the steps, possibly empty."""
-    matches = (_SENTENCE_END if by == "sentence" else _CUTS[by]).finditer(text, start, end)
+    matches = _CUTS[by].finditer(text, start, end)
     cuts = [match for match in matches if by != "sentence" or _ends_sentence(text, start, match)]
     if not cuts:
         return

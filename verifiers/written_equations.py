@@ -38,15 +38,14 @@ Rational: TypeAlias = Fraction | int
 
 @dataclass(frozen=True)
 class Equation:
-    """An equation at characters ``[start, end)`` of a text, and whether it is true."""
+    """An equation as it is written, and whether it is true."""
 
-    start: int
-    end: int
+    written: str
     correct: bool
     explanation: str
     plain: str = ""
     """The equation in numbers, brackets and ``+-*/=`` alone: without spaces, units, currency, thousands separators. The
-    numbers are in one spelling, and those of a sum or a product in one order."""
+    numbers are in one spelling, and those of a sum or a product in one order. Empty if it cannot be checked."""
     value: Rational | None = None
     """What its first side comes to."""
 
@@ -66,7 +65,7 @@ def equations(text: str) -> list[Equation]:
     """The equations between numbers in a line of text. At least one side must be a calculation."""
     if "=" not in text:
         return []
-    return [equation for segment in _segments(text) if (equation := _equation(segment)) is not None]
+    return [equation for segment in _segments(text) if (equation := _equation(text, segment)) is not None]
 
 
 def _segments(text: str) -> Iterator[list[_Token]]:
@@ -184,14 +183,14 @@ def _sides(tokens: list[_Token]) -> list[list[_Token]]:
     return sides if len(sides) > 1 and any(map(_is_calculation, sides)) else []
 
 
-def _equation(tokens: list[_Token]) -> Equation | None:
+def _equation(text: str, tokens: list[_Token]) -> Equation | None:
     sides = _sides(tokens)
     if not sides:
         return None
     tokens = [token for side in sides for token in side]
-    start, end = tokens[0].start, tokens[-1].end
+    written = text[tokens[0].start : tokens[-1].end]
     if len(tokens) > MAX_TOKENS or any(len(token.kind) > MAX_DIGITS for token in tokens):
-        return Equation(start, end, False, "too long to check")
+        return Equation(written, False, "too long to check")
     try:
         values = [_Parser(side, percent=Fraction(1, 100)).value() for side in sides]
         # 18 / 450 * 100 = 4 %: the percent sign is optional.
@@ -200,10 +199,10 @@ def _equation(tokens: list[_Token]) -> Equation | None:
     except _NoExpressionError:
         return None
     except ZeroDivisionError:
-        return Equation(start, end, False, "division by zero")
+        return Equation(written, False, "division by zero")
     correct = len(set(values)) == 1 or len(set(without_percent)) == 1
     plain = "=".join(map(_plain, sides))
-    return Equation(start, end, correct, "correct" if correct else f"it is {_format(values[0])}", plain, values[0])
+    return Equation(written, correct, "correct" if correct else f"it is {_format(values[0])}", plain, values[0])
 
 
 def _plain(side: list[_Token]) -> str:

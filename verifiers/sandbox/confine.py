@@ -103,16 +103,12 @@ def answer_clone(listener: int, allowed: bool) -> None:
         return
 
 
-def _landlock_version(libc: ctypes.CDLL) -> int:
-    return int(libc.syscall(_LANDLOCK_CREATE, None, ctypes.c_size_t(0), 1))
-
-
 def _restrict_files(libc: ctypes.CDLL, folder: str, readable: list[str]) -> None:
     """Landlock: write below ``folder``, read below ``readable``, and nothing else. No effect on a kernel without it.
 
     Where the kernel has them, also its rules for TCP, abstract UNIX sockets and signals, which the filter refuses too.
     """
-    version = _landlock_version(libc)
+    version = libc.syscall(_LANDLOCK_CREATE, None, ctypes.c_size_t(0), 1)
     if version < 1:
         return
     all_rights = (1 << _FILE_RIGHTS.get(version, 16)) - 1

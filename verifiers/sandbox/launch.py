@@ -144,7 +144,7 @@ def _run(
     except OSError as error:
         raise SandboxError(f"the sandbox cannot be started: {error}") from error
     finally:
-        remove_tree(folder, f"{folder}-rest")
+        remove_tree(folder)
 
 
 def _results(process: subprocess.Popen[bytes], limits: Limits, errors: IO[bytes]) -> Generator[RunResult]:

@@ -44,19 +44,15 @@ START_TIMEOUT = 60.0  # seconds for the interpreter to start, however busy the m
 
 def set_rlimits(seconds: float, memory: int, file_size: int) -> None:
     """Limit the calling process for good: processor time in seconds, the rest in bytes."""
-    _set_rlimit(resource.RLIMIT_CPU, int(seconds) + 1)
-    _set_rlimit(resource.RLIMIT_AS, memory)
-    _set_rlimit(resource.RLIMIT_FSIZE, file_size)
-    _set_rlimit(resource.RLIMIT_NOFILE, OPEN_FILES)
-    _set_rlimit(resource.RLIMIT_CORE, 0)
+    set_rlimit(resource.RLIMIT_CPU, int(seconds) + 1)
+    set_rlimit(resource.RLIMIT_AS, memory)
+    set_rlimit(resource.RLIMIT_FSIZE, file_size)
+    set_rlimit(resource.RLIMIT_NOFILE, OPEN_FILES)
+    set_rlimit(resource.RLIMIT_CORE, 0)
 
 
-def set_memory_limit(size: int) -> None:
-    """Limit the calling process's address space to ``size`` bytes for good."""
-    _set_rlimit(resource.RLIMIT_AS, size)
-
-
-def _set_rlimit(kind: int, value: int) -> None:
+def set_rlimit(kind: int, value: int) -> None:
+    """Limit the calling process for good, no less strictly than it is already."""
     hard = resource.getrlimit(kind)[1]
     if hard != resource.RLIM_INFINITY:
         value = min(value, hard)
@@ -92,9 +88,9 @@ def exceeds_own_disk(folder: str, limits: Limits) -> bool:
     return not system.f_bfree or system.f_files - system.f_ffree > limits.files
 
 
-def remove_tree(folder: str, top: str) -> None:
-    """Remove a folder, even one nested deeper than a path can be long: its folders are first moved below ``top``."""
-    folders, number = [folder], 0
+def remove_tree(folder: str) -> None:
+    """Remove a folder, even one nested deeper than a path can be long: its folders are first moved beside it."""
+    folders, top, number = [folder], f"{folder}-rest", 0
     with suppress(OSError):
         os.mkdir(top, 0o700)
         while folders:

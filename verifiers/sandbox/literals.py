@@ -13,32 +13,22 @@ _BUILTINS: dict[str, Callable[..., Any]] = {
 
 def literal(node: ast.expr) -> Any:
     """The value of an expression. Raises ``ValueError`` for one that is not written out."""
-    if isinstance(node, ast.Call):
-        return _constructed(node)
-    if isinstance(node, ast.List | ast.Tuple | ast.Set):
-        items = [literal(item) for item in node.elts]
-        return items if isinstance(node, ast.List) else _hashed(tuple if isinstance(node, ast.Tuple) else set, items)
-    if isinstance(node, ast.Dict) and None not in node.keys:
-        keys = [literal(key) for key in node.keys if key is not None]
-        return _hashed(dict, list(zip(keys, map(literal, node.values), strict=True)))
     try:
-        return ast.literal_eval(node)
-    except (TypeError, RecursionError, MemoryError):
-        raise ValueError("not a literal") from None
-
-
-def _constructed(node: ast.Call) -> Any:
-    make = _BUILTINS.get(node.func.id) if isinstance(node.func, ast.Name) else None
-    if make is None or node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
-        raise ValueError("not a literal")
-    try:
-        return make(*map(literal, node.args))
+        return _value(node)
     except (TypeError, ArithmeticError, MemoryError, RecursionError):
         raise ValueError("not a literal") from None
 
 
-def _hashed(make: Callable[[list[Any]], Any], items: list[Any]) -> Any:
-    try:
-        return make(items)
-    except TypeError:
-        raise ValueError("not a literal") from None
+def _value(node: ast.expr) -> Any:
+    if isinstance(node, ast.Call):
+        make = _BUILTINS.get(node.func.id) if isinstance(node.func, ast.Name) else None
+        if make is None or node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
+            raise ValueError("not a literal")
+        return make(*map(_value, node.args))
+    if isinstance(node, ast.List | ast.Tuple | ast.Set):
+        items = [_value(item) for item in node.elts]
+        return items if isinstance(node, ast.List) else tuple(items) if isinstance(node, ast.Tuple) else set(items)
+    if isinstance(node, ast.Dict) and None not in node.keys:
+        keys = [_value(key) for key in node.keys if key is not None]
+        return dict(zip(keys, map(_value, node.values), strict=True))
+    return ast.literal_eval(node)

@@ -11,6 +11,7 @@ import atexit
 import builtins
 import json
 import os
+import resource
 import select
 import signal
 import sys
@@ -24,7 +25,7 @@ from typing import Any, NoReturn
 
 from .confine import answer_clone, clone_listener, confine, protect
 from .equal_values import equality
-from .limits import STANDARD_ERROR, Limits, exceeds_disk_limits, exceeds_own_disk, remove_tree, set_memory_limit
+from .limits import STANDARD_ERROR, Limits, exceeds_disk_limits, exceeds_own_disk, remove_tree, set_rlimit
 from .plain_values import MAX_DIGITS, NotPlainError, digest, shown, to_json
 
 _CHUNK = 65536
@@ -39,14 +40,15 @@ def main(folder: str) -> None:
     """Do the job, with a folder below ``folder`` for each run, and exit."""
     protect()
     sys.argv = ["program.py"]
-    job = json.loads(_read_all(0))
+    with open(0, "rb", closefd=False) as stdin:
+        job = json.load(stdin)
     reply = os.dup(1)
     limits = Limits(**job["limits"])
     end = time.monotonic() + limits.deadline
     # If the caller dies without ending this process, the system ends it.
     signal.setitimer(signal.ITIMER_REAL, limits.deadline + 5)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    set_memory_limit(max(_READERS_MEMORY, 2 * limits.memory))
+    set_rlimit(resource.RLIMIT_AS, max(_READERS_MEMORY, 2 * limits.memory))
     os.write(reply, b"{}\n")
     for number, run in enumerate(job["runs"]):
         seconds = min(limits.seconds, end - time.monotonic())
@@ -56,7 +58,7 @@ def main(folder: str) -> None:
         os.mkdir(run_folder)
         result = _supervise(job, run, run_folder, limits._replace(seconds=seconds))
         _write_all(reply, json.dumps(result).encode() + b"\n")
-        remove_tree(run_folder, f"{run_folder}-rest")
+        remove_tree(run_folder)
     os._exit(0)
 
 
@@ -302,13 +304,6 @@ def _recorder(report: int) -> Callable[[int, object], None]:
             data = data[write(report, data) :]
 
     return record
-
-
-def _read_all(source: int) -> bytes:
-    parts = []
-    while chunk := os.read(source, _CHUNK):
-        parts.append(chunk)
-    return b"".join(parts)
 
 
 def _write_all(target: int, data: bytes) -> None:

@@ -275,13 +275,9 @@ class _Reports:
                 body[index] = self._report(*pair, certain)
             elif isinstance(node, ast.FunctionDef):
                 self.replace(node.body, node.name in self._called and not _may_leave(node))
-            elif isinstance(node, ast.ClassDef):
+            elif isinstance(node, ast.ClassDef | ast.With | ast.If | ast.For | ast.While):
                 self.replace(node.body, certain=False)
-            elif isinstance(node, ast.If | ast.For | ast.While):
-                self.replace(node.body, certain=False)
-                self.replace(node.orelse, certain=False)
-            elif isinstance(node, ast.With):
-                self.replace(node.body, certain=False)
+                self.replace(getattr(node, "orelse", []), certain=False)
 
     def _compared(self, node: ast.stmt) -> tuple[ast.expr, Any] | None:
         if isinstance(node, ast.Assert):
