@@ -73,8 +73,9 @@ def exceeds_disk_limits(folder: str, limits: Limits) -> bool:
         path, depth = folders.pop()
         with suppress(OSError), os.scandir(path) as entries:
             for entry in entries:
-                size += entry.stat(follow_symlinks=False).st_size
                 files += 1
+                with suppress(OSError):  # a file that is gone by now hides no other one
+                    size += entry.stat(follow_symlinks=False).st_size
                 if entry.is_dir(follow_symlinks=False):
                     folders.append((entry.path, depth + 1))
                 if size > limits.disk or files > limits.files or depth > limits.depth:
