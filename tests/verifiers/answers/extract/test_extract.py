@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from grpo_env.core import Completion, Example, Format
@@ -15,6 +15,7 @@ from grpo_env.registry import find
 from grpo_env.verifiers.accuracy import Accuracy
 from grpo_env.verifiers.answers.extract import answer_in, final_answer, visible
 from grpo_env.verifiers.answers.extract.result import ALL_SOURCES, SOURCES, Source
+from grpo_env.verifiers.answers.kinds.choice import names_option
 from grpo_env.verifiers.blocks import whole_turn
 
 ALL_SIX = '</think> <answer>1</answer> \\boxed{2}\n{"answer": 3}\n#### 4\nThe answer is 5.\n**6**'
@@ -214,7 +215,7 @@ TOKENS = [
     "not 5 but ", "(since ", "答案是5。", "选",
     "<answer> tags ", "`<answer>` ", "<answer></answer> tags ", "<|im_end|>", "</s>", "\u200b", "5/", "- ",
     "La respuesta es ", "la respuesta no ", "Ответ: 5\n", "答えは", "Wait, no. ", "\nQ: ", "<|im_start|>user", "<b>",
-    "</b>", "<br>", '{"answer": 5}', "{\n", "\u2705", "It is 6. ",
+    "</b>", "<br>", '{"answer": 5}', "{\n", "\u2705", "It is 6. ", '{"answer": "A"} or ', "if ", "A. x\n", "Choice_",
 ]  # fmt: skip
 
 MARKS = re.compile(r"\*+|</?b>|<br>")
@@ -228,12 +229,14 @@ def test_long_texts_of_one_token_take_linear_time(token: str, long_text: Callabl
 
 
 @given(tokens=st.lists(st.sampled_from(TOKENS), min_size=2, max_size=4), lead=st.sampled_from(["", *TOKENS]))
+@example(tokens=["\\"], lead=r"\boxed{1}")  # backslashes behind a box
 @settings(max_examples=25, deadline=None)
 def test_long_texts_of_several_tokens_take_linear_time(
     tokens: list[str], lead: str, long_text: Callable[[str], str]
 ) -> None:
     text = lead + long_text("".join(tokens))
     assert isinstance(final_answer(Format(), Completion(text)).answers, tuple)
+    assert isinstance(final_answer(Format(), Completion(text), SOURCES, names_option, "choice").answers, tuple)
     assert isinstance(answer_in(text).answers, tuple)
 
 
