@@ -21,7 +21,7 @@ from .prompt import build_prompt
 from .row_options import RowOptions, class_of
 from .schema import HUB_KEYS, SECTIONS, AnySplit, ScheduleSpec, Split, TaskSpec, VerifierSpec
 from .templates import RowCondition, check_template, is_template, is_true, render_value
-from .validation import build_verifier, validate
+from .validation import build_verifier, type_of_option, validate
 from .yaml_file import read_yaml
 
 if TYPE_CHECKING:
@@ -454,9 +454,11 @@ def _parts(specs: Mapping[str, VerifierSpec], file: _File, at: list[str]) -> tup
     for name, spec in specs.items():
         where = [*at, name]
         try:
+            verifier = _verifier(name, spec, file, where)
+            has_own_deadline = type_of_option(class_of(verifier), "deadline") is not None  # as python_tests
             part = Part(
                 name=name,
-                verifier=_verifier(name, spec, file, where),
+                verifier=verifier,
                 weight=number(spec.weight),
                 process=None if spec.process is None else number(spec.process),
                 on=spec.on,
@@ -464,7 +466,7 @@ def _parts(specs: Mapping[str, VerifierSpec], file: _File, at: list[str]) -> tup
                 applies=RowCondition(spec.when, format, f"{name}: when") if is_template(spec.when) else None,
                 values=None if spec.values is None else (spec.values.wrong, spec.values.right),
                 statuses=spec.statuses,
-                deadline=spec.deadline,
+                deadline=None if has_own_deadline else spec.deadline,
             )
         except UsageError as error:
             raise error if str(error).startswith(source) else UsageError(f"{source}: {error}") from error
@@ -477,7 +479,7 @@ def _verifier(name: str, spec: VerifierSpec, file: _File, at: list[str]) -> Veri
     cls = _find(use, file.folder, where)
     known = {field.name for field in fields(cast(Any, cls))}
     of_file = {"format": file.format, "is_chat": file.is_chat}
-    if spec.deadline is not None:  # may be an option, as of python_tests
+    if spec.deadline is not None:
         of_file["deadline"] = spec.deadline
     options = {key: value for key, value in of_file.items() if key in known} | (spec.model_extra or {})
     is_composite = "parts" in known

@@ -70,12 +70,13 @@ def test_options_that_are_not_valid_are_errors_of_their_rows(tmp_path):
     [
         ("accuracy", {"rel_tol": "{{ tolerance }}"}, Accuracy().default_deadline),
         ("python_tests", {"timeout": "{{ seconds }}", "deadline": 500}, 800),
+        ("python_tests", {"deadline": 500}, 800),
         ("keywords", {"keywords": "{{ words }}"}, 120),  # which has no value without a row
     ],
 )
 def test_the_default_deadline_is_that_of_the_verifier(tmp_path, verifier, options, deadline):
     (part,) = task_of(tmp_path, **{verifier: options}).verifier.parts
-    assert part.verifier.default_deadline == deadline
+    assert (part.deadline, part.verifier.default_deadline) == (None, deadline)
 
 
 def test_group_verifiers_compare_the_completions_of_a_row(tmp_path):
