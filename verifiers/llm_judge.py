@@ -83,7 +83,7 @@ class LLMJudge(BatchVerifier):
     concurrency: int = 8
     """Concurrent requests of each scoring process."""
     cache: str | None = None
-    """A file that caches replies; processes and runs may share it."""
+    """A file that caches replies, relative to the task file; processes and runs may share it."""
     rubric: str | None = None
     """The grading criteria; without a rubric the judge compares the final answer with the gold answer."""
     scale: tuple[float, float] = (0.0, 10.0)
@@ -96,6 +96,7 @@ class LLMJudge(BatchVerifier):
     format: Format = field(default_factory=Format)
 
     in_process: ClassVar[bool] = False
+    output_options: ClassVar[tuple[str, ...]] = ("cache",)
 
     def __post_init__(self) -> None:
         check_address(self.base_url, "name the key's environment variable in api_key_env")
@@ -214,7 +215,7 @@ class LLMJudge(BatchVerifier):
         for question, first, again in zip(reminders, silent, self._replies(reminders), strict=True):
             verdict = verdicts[question.hash] = self._read(question, again)
             if verdict.status == "scored" and self.cache is not None:  # the way to a verdict that is in the cache
-                ReplyCache(self.cache).put(request_key(self._body(first[0])), first[1])
+                ReplyCache(self.cache).put(request_key(self.base_url, self._body(first[0])), first[1])
         return verdicts
 
     def _read(self, question: Question, reply: Reply | Failure) -> _Verdict:
@@ -230,7 +231,7 @@ class LLMJudge(BatchVerifier):
     def _replies(self, questions: Sequence[Question]) -> list[Reply | Failure]:
         """The judge's replies. Those with a verdict are kept in the cache; others may be better the next time."""
         bodies = list(map(self._body, questions))
-        keys = [request_key(body) for body in bodies]
+        keys = [request_key(self.base_url, body) for body in bodies]
         asked = dict(zip(keys, questions, strict=True))
         cache = ReplyCache(self.cache) if self.cache is not None and keys else None
         replies: dict[str, Reply | Failure] = {**cache.get(keys)} if cache else {}

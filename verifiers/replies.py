@@ -17,9 +17,9 @@ from grpo_env.errors import UsageError
 WAIT = 60.0  # seconds for other processes to finish writing
 
 
-def request_key(body: Mapping[str, Any]) -> str:
-    """The cache key of a request: the SHA-256 of its body with sorted keys."""
-    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+def request_key(base_url: str, body: Mapping[str, Any]) -> str:
+    """The cache key of a request: the SHA-256 of its address and its body, with sorted keys."""
+    return hashlib.sha256(json.dumps([base_url.rstrip("/"), body], sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True)

@@ -374,7 +374,7 @@ def _with_overrides(data: Mapping[str, Any], overrides: Mapping[str, Any], folde
     """The mapping of a task file with ``overrides``, and absolute paths for what its verifiers name.
 
     A path is looked for in the folder of the task file, if it stands there, and then in the current folder. What is in
-    neither stays as it is, such as a hub id.
+    neither stays as it is, such as a hub id, unless it is a file to write.
     """
     if not isinstance(overrides, Mapping):
         kind = type(overrides).__name__
@@ -390,13 +390,18 @@ def _with_overrides(data: Mapping[str, Any], overrides: Mapping[str, Any], folde
 
 
 def _locate(verifiers: Any, folder: Path, home: Path) -> None:
-    """Make the paths in a mapping of verifiers absolute that exist in ``folder``; the task file is in ``home``."""
+    """Make the paths in a mapping of verifiers absolute that exist in ``folder``, and those of files to write.
+
+    The task file is in ``home``.
+    """
     for name, spec in _all_verifiers(verifiers):
         with suppress(UsageError):  # an unknown name, which is reported when the verifier is built
-            for option in _find(str(spec.get("use") or name), home, name).path_options:
+            cls = _find(str(spec.get("use") or name), home, name)
+            for option in (*cls.path_options, *cls.output_options):
                 value = spec.get(option)
-                if isinstance(value, str) and value and (folder / value).exists():
-                    spec[option] = str((folder / value).absolute())
+                if isinstance(value, str) and value:
+                    path = (folder / Path(value).expanduser()).absolute()
+                    spec[option] = str(path) if option in cls.output_options or path.exists() else value
 
 
 def _set(data: dict[str, Any], key: str, value: Any) -> None:

@@ -816,6 +816,19 @@ def test_the_model_of_a_verifier_is_looked_for_beside_the_task_then_in_the_curre
     assert models(make_task(task.resolved(), "run/task.yaml", tmp_path)) == found
 
 
+def test_a_file_that_a_verifier_writes_is_beside_the_task(folder, monkeypatch):
+    judge = {"use": "llm_judge", "base_url": "http://localhost:1/v1", "model": "m", "cache": "runs/judge.db"}
+    data = changed("verifiers", {"accuracy": {}, "judge": judge})
+    monkeypatch.chdir("/")
+
+    def cache(task):
+        return task.verifier.parts[1].verifier.cache
+
+    task = make_task(data, "x.yaml", folder)
+    assert cache(task) == cache(make_task(task.resolved(), "y.yaml", folder / "run")) == str(folder / "runs/judge.db")
+    assert cache(make_task(data, "x.yaml", folder, {"verifiers.judge.cache": "judge.db"})) == "/judge.db"
+
+
 def test_a_process_weight_of_0_watches_a_rule_without_rewarding_it():
     """The documented command of a run that does so."""
     key = "verifiers.equations.process"

@@ -401,30 +401,34 @@ def test_cached_replies_are_not_requested_again(peer, tmp_path):
     pairs = [(EXAMPLE, text(answer)) for answer in ("72", "73")]
     cached = judge(server.url, cache=str(tmp_path / "judge.db"))
     first = cached.batch(pairs)
-    second = judge(NOWHERE, cache=str(tmp_path / "judge.db")).batch(pairs)
+    second = cached.batch(pairs)
     assert second == first
     assert [score.value for score in second] == [1.0, 0.0]
-    assert judge(NOWHERE, cache=str(tmp_path / "judge.db"), parameters={}).batch(pairs)[0].status == "error"
+    assert len(server.requests) == 2
+    assert judge(NOWHERE, cache=str(tmp_path / "judge.db")).batch(pairs)[0].status == "error"  # another judge
+    judge(server.url, cache=str(tmp_path / "judge.db"), parameters={}).batch(pairs)
+    assert len(server.requests) == 4
 
 
 def test_failures_are_not_cached(peer, tmp_path):
     path = str(tmp_path / "judge.db")
-    broken = peer(lambda number, body: Answer(status=400))
-    assert judge(broken.url, cache=path)(EXAMPLE, text("72")).status == "error"
-    assert judge(peer(judge_by_equality).url, cache=path)(EXAMPLE, text("72")).value == 1.0
+    server = peer(lambda number, body: Answer(status=400) if number == 0 else judge_by_equality(number, body))
+    assert judge(server.url, cache=path)(EXAMPLE, text("72")).status == "error"
+    assert judge(server.url, cache=path)(EXAMPLE, text("72")).value == 1.0
 
 
 def test_only_replies_that_lead_to_a_verdict_are_cached(peer, tmp_path):
     def slow_to_understand(number: int, body: dict[str, Any]) -> str:
-        return judge_by_equality(number, body) if len(body["messages"]) == 4 else "They look the same."
+        understands = number >= 2 and len(body["messages"]) == 4
+        return judge_by_equality(number, body) if understands else "They look the same."
 
-    path = str(tmp_path / "judge.db")
-    silent = peer(lambda number, body: "They look the same.")
-    assert judge(silent.url, cache=path)(EXAMPLE, text("72")).status == "error"
-    reminded = peer(slow_to_understand)
-    assert judge(reminded.url, cache=path)(EXAMPLE, text("72")).value == 1.0
-    assert len(reminded.requests) == 2
-    assert judge(NOWHERE, cache=path)(EXAMPLE, text("72")).value == 1.0
+    server = peer(slow_to_understand)
+    cached = judge(server.url, cache=str(tmp_path / "judge.db"))
+    assert cached(EXAMPLE, text("72")).status == "error"
+    assert cached(EXAMPLE, text("72")).value == 1.0
+    assert len(server.requests) == 4
+    assert cached(EXAMPLE, text("72")).value == 1.0
+    assert len(server.requests) == 4
 
 
 def test_the_key_comes_from_the_environment(peer, monkeypatch, tmp_path):
