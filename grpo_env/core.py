@@ -382,6 +382,11 @@ class Verifier(ABC):
         return False
 
     @property
+    def counts_tokens(self) -> bool:
+        """Whether the score depends on the sampled tokens, which are known of a completion as a whole only."""
+        return False
+
+    @property
     def default_deadline(self) -> float:
         """Seconds by the clock for one completion, unless the task sets a ``deadline``; larger than all own limits."""
         return 120.0

@@ -66,6 +66,10 @@ class Overlong(Verifier):
         if self.buffer is not None and not 0 <= self.buffer <= self.max_tokens:
             raise UsageError(f"overlong: buffer must be between 0 and max_tokens, not {self.buffer}")
 
+    @property
+    def counts_tokens(self) -> bool:
+        return True
+
     def __call__(self, example: Example, completion: Completion) -> Score:
         tokens = completion.num_tokens
         if tokens is None:
@@ -113,6 +117,10 @@ class TargetLength(Verifier):
         if self.target < 1:
             raise UsageError(f"target_length: target must be at least 1, not {self.target}")
 
+    @property
+    def counts_tokens(self) -> bool:
+        return self.unit == "token"
+
     def __call__(self, example: Example, completion: Completion) -> Score:
         count = completion.num_tokens
         if self.unit != "token":
@@ -157,6 +165,10 @@ class CosineLength(Unweighted):
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_max_tokens("cosine_length", self.max_tokens)
+
+    @property
+    def counts_tokens(self) -> bool:
+        return True
 
     def combine(self, scores: tuple[Score, ...], completion: Completion) -> Score:
         outcome = _outcome(scores, completion)
