@@ -31,6 +31,7 @@ from .replies import ReplyCache, request_key
 
 LONGEST_ANSWER = 1_000
 LONGEST_COMPLETION = 20_000
+GRADES = (0.0, 10.0)
 PARAMETERS = {"temperature": 0, "max_tokens": 1024}
 MAX_SHOWN = 300  # characters of an answer and of the judge's reasoning that a score keeps
 
@@ -86,8 +87,8 @@ class LLMJudge(BatchVerifier):
     """A file that caches replies, relative to the task file; processes and runs may share it."""
     rubric: str | None = None
     """The grading criteria; without a rubric the judge compares the final answer with the gold answer."""
-    scale: tuple[float, float] = (0.0, 10.0)
-    """The worst and the best grade of the rubric."""
+    scale: tuple[float, float] | None = None
+    """The worst and the best grade of the rubric, by default 0 and 10."""
     text: Literal["answer", "completion"] | None = None
     """What the judge sees of a completion: by default the ``answer``, with a rubric the whole ``completion``."""
     template: str | None = None
@@ -112,7 +113,9 @@ class LLMJudge(BatchVerifier):
                 raise UsageError(f"{name}: expected a number above 0, got {value}")
         if self.rubric is not None and not self.rubric.strip():
             raise UsageError("rubric: the text is empty; omit it to compare with the gold answer")
-        low, high = self.scale
+        if self.scale is not None and self.rubric is None:
+            raise UsageError("scale: only a rubric has grades: give the grading criteria in 'rubric', or omit 'scale'")
+        low, high = self._grades
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
             raise UsageError(f"scale: expected [worst, best] with worst < best, got {[low, high]}")
         self._check_template()
@@ -168,7 +171,7 @@ class LLMJudge(BatchVerifier):
             return _Draft(score, own_question(self.template, self.rubric, {**texts, self._seen: text}))
         if self.rubric is None:
             return _Draft(score, equality_question({**texts, "answer": text}))
-        return _Draft(score, rubric_question(self.rubric, *self.scale, {**texts, "completion": text}))
+        return _Draft(score, rubric_question(self.rubric, *self._grades, {**texts, "completion": text}))
 
     def _final_answer(self, example: Example, completion: Completion) -> str | Score:
         """The final answer, or the score of a completion without one."""
@@ -189,6 +192,10 @@ class LLMJudge(BatchVerifier):
         return text
 
     @property
+    def _grades(self) -> tuple[float, float]:
+        return self.scale or GRADES
+
+    @property
     def _seen(self) -> Literal["answer", "completion"]:
         if self.template is not None:
             return "answer" if "answer" in places(self.template) else "completion"
@@ -198,7 +205,7 @@ class LLMJudge(BatchVerifier):
         """The value that a whole reply has, or ``None`` without a verdict."""
         if self.rubric is None:
             return read_verdict(reply.text, question.mark)
-        low, high = self.scale
+        low, high = self._grades
         grade = read_grade(reply.text, question.mark, low, high)
         return None if grade is None else (grade - low) / (high - low)
 
