@@ -362,6 +362,7 @@ def test_bad_gold_answers_are_errors_or_skipped(file, folder):
         ("verifiers.accuracy.process", float("inf"), "process: Input should be a finite number"),
         ("verifiers.accuracy.statuses", {"no_answer": float("nan")}, "statuses.no_answer: Input should be a finite"),
         ("verifiers.accuracy.rel_tol", float("nan"), "rel_tol: nan is not a value"),
+        ("verifiers.accuracy.rel_tol", "nan", "rel_tol: nan is not a value"),
         ("verifiers.accuracy.weight", {"linear": {"from": 1, "to": 0}}, "weight.linear.steps: this key is required"),
         ("verifiers.accuracy.when", "tags", "unknown part 'tags'"),
         (
