@@ -486,7 +486,14 @@ def _verifier(name: str, spec: VerifierSpec, file: _File, at: list[str]) -> Veri
     of_file = {"format": file.format, "is_chat": file.is_chat}
     if spec.deadline is not None:
         of_file["deadline"] = spec.deadline
-    options = {key: value for key, value in of_file.items() if key in known} | (spec.model_extra or {})
+    own = spec.model_extra or {}
+    for key, value in own.items():
+        for inner in _templates_within(value, f"{where}.{key}"):
+            raise UsageError(
+                f"{inner}: a template is not filled inside of a list or mapping; write all of {key} as one template, "
+                f'with tojson: {key}: "{{{{ ... | tojson }}}}"'
+            )
+    options = {key: value for key, value in of_file.items() if key in known} | own
     is_composite = "parts" in known
     if is_composite and (not spec.of or "parts" in options):
         raise UsageError(f"{where}.of: {use} needs a mapping of verifiers here")
@@ -499,6 +506,15 @@ def _verifier(name: str, spec: VerifierSpec, file: _File, at: list[str]) -> Veri
     if any(is_template(value) for key, value in options.items() if key in known):
         return RowOptions(cls, options, file.format, file.source, tuple(at))
     return build_verifier(cls, options, file.source, at)
+
+
+def _templates_within(value: Any, key: str) -> Iterator[str]:
+    """The keys of the templates inside of a list or mapping."""
+    items = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+    for name, inner in items:
+        if is_template(inner):
+            yield f"{key}.{name}"
+        yield from _templates_within(inner, f"{key}.{name}")
 
 
 def _find(use: str, folder: Path, where: str) -> type[Verifier]:

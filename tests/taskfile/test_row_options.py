@@ -100,6 +100,15 @@ def test_group_verifiers_compare_the_completions_of_a_row(tmp_path):
             {"rel_tol": "{{ t }}", "sources": ["box"]},
             r"^rows.yaml: verifiers.numeric.sources.*: Input should be .*, got 'box'",
         ),
+        (
+            {"use": "keywords", "keywords": ["a", "{{ t }}"]},
+            r"^rows.yaml: verifiers.reward.keywords.1: .* as one template, with tojson: "
+            r'keywords: "\{\{ ... \| tojson \}\}"$',
+        ),
+        (
+            {"use": "weighted_sum", "of": {"own": {"use": "tag_count", "format": {"reasoning": "{{ t }}"}}}},
+            "verifiers.reward.of.own.format.reasoning: a template is not filled",
+        ),
         ({"rel_tol": "{{ t }"}, "^rows.yaml: verifiers.numeric.rel_tol: template line 1: unexpected '}'"),
         ({"when": "{{ t = 1 }}"}, "^rows.yaml: verifiers.numeric.when: .* got '=': '{{ t = 1 }}'; compare with =="),
     ],
