@@ -154,7 +154,10 @@ class LLMJudge(BatchVerifier):
             return _Draft(Score(None, "not_applicable", explanation=problem))
         question = _last_user_message(example)
         if self.needs_prompt and question is None:
-            why = "the example has no prompt to send to the judge"
+            why = (
+                "the example has no prompt to send to the judge: give Task.score its row as info, or score_groups an "
+                "Example with a prompt"
+            )
             return _Draft(Score(None, "not_applicable", gold=example.answer, explanation=why))
         optional = {"question": question, "reference": example.answer}
         texts = {key: value for key, value in optional.items() if value is not None}

@@ -193,9 +193,15 @@ class Task:
     ) -> Score:
         """Score one completion against a gold answer. Never raises because of the completion's text.
 
-        ``info`` holds the columns of its row. Raises ``TypeError`` for a completion or gold answer that is not a text.
+        ``info`` holds the columns of its row, which also fill the prompt if a verifier needs it. Raises ``TypeError``
+        for a completion or gold answer that is not a text.
         """
-        return score_one(self.verifier, Example("", answer=answer, info=info or {}), self._completion(completion))
+        example = Example("", answer=answer, info=info or {})
+        if self.needs_prompt:
+            with suppress(UsageError):  # for a column that is not there; the verifier reports it
+                prompt = build_prompt(self.spec.prompt, example.info, self.format, "info")
+                example = replace(example, prompt=prompt)
+        return score_one(self.verifier, example, self._completion(completion))
 
     def _completion(self, completion: str | Completion) -> Completion:
         if isinstance(completion, str):

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from grpo_env.core import Completion, Example, Group, Message, score_groups
 from grpo_env.errors import UsageError
-from grpo_env.taskfile.task import make_verifier
+from grpo_env.taskfile.task import make_task, make_verifier
 from grpo_env.verifiers.llm_judge import LLMJudge
 from grpo_env.verifiers.llm_judge_prompt import (
     data_block,
@@ -65,6 +65,27 @@ def test_the_judge_compares_the_final_answer_with_the_gold_answer(peer):
     assert all("secret" not in json.dumps(body) for body in server.requests)
     assert {request_data(body)[0]["question"] for body in server.requests} == {"What is 9 * 8?"}
     assert all(body["temperature"] == 0 and body["model"] == "judge-1" for body in server.requests)
+
+
+def test_a_task_fills_the_prompt_of_a_score_from_its_row(peer, tmp_path):
+    server = peer(judge_by_equality)
+    task = make_task(
+        {
+            "version": 1,
+            "task": "judged",
+            "dataset": {"path": "rows.jsonl", "answer": "{{ answer }}"},
+            "prompt": {"user": "What is {{ question }}?"},
+            "verifiers": {"judge": {"use": "llm_judge", "base_url": server.url, "model": "judge-1"}},
+            "metric": "judge",
+        },
+        "x.yaml",
+        tmp_path,
+    )
+    assert task.score("<answer>72</answer>", answer="72", info={"question": "9 * 8"}).value == 1.0
+    assert request_data(server.requests[0])[0]["question"] == "What is 9 * 8?"
+    score = task.score("<answer>72</answer>", answer="72")
+    assert (score.value, score.status) == (None, "not_applicable")
+    assert "give Task.score its row as info, or score_groups an Example with a prompt" in score.explanation
 
 
 @pytest.mark.parametrize("prompt", [(), "", (Message("assistant", "hello"),)])
