@@ -67,9 +67,23 @@ class Layout:
 
 
 def scored(task: Task, pairs: Iterable[tuple[Example, Completion]], copies: int = 1) -> list[Score]:
-    """The score of each completion by a worker process, in a group of ``copies`` of itself."""
+    """The score of each completion by a worker process, in a group of ``copies`` of itself.
+
+    An appeal is heard as in a group that also has a correct completion.
+    """
     groups = [Group(example, [completion] * copies) for example, completion in pairs]
-    return [task.with_parts(scores[0]) for scores in score_in_process(task.verifier, groups)]
+    return [task.with_parts(scores[0]) for scores in score_in_process(_heard(task.verifier), groups)]
+
+
+def _heard(verifier: Verifier) -> Verifier:
+    """The verifier with every ``appeal`` in it asking its second part about all wrong completions."""
+    from grpo_env.verifiers.compose import Appeal
+    from grpo_env.verifiers.parts_and_gates import Composite
+
+    if not isinstance(verifier, Composite):
+        return verifier
+    parts = tuple(replace(part, verifier=_heard(part.verifier)) for part in verifier.parts)
+    return replace(verifier, parts=parts, **({"groups": "all"} if isinstance(verifier, Appeal) else {}))
 
 
 def metric_scores(task: Task, answers: Iterable[tuple[Example, str]]) -> list[Score]:
