@@ -45,7 +45,7 @@ class Accuracy(Verifier):
 
     format: Format = field(default_factory=Format)
     rel_tol: float | None = None
-    """Numbers are equal if they differ by at most this fraction of the larger one (0 to 1); formulas stay exact."""
+    """Numbers are equal if they differ by at most this fraction of the larger one (below 1); formulas stay exact."""
     decimals: int | None = None
     """Numbers are equal if both round to the same value at this many decimals (0 to 100), ties in either direction."""
     decimal: Decimal = "point"

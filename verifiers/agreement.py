@@ -54,7 +54,7 @@ class Majority(GroupVerifier):
 
     format: Format = field(default_factory=Format)
     rel_tol: float | None = None
-    """Numbers within this relative tolerance are equal; by default only the same values are."""
+    """Numbers within this relative tolerance (below 1) are equal; by default only the same values are."""
     timeout: float = 1.0
     """Seconds that computer algebra may take to compare two answers."""
 

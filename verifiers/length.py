@@ -43,9 +43,10 @@ class Overlong(Verifier):
     """
 
     max_tokens: int
-    """The length in tokens from which the value is -1; 1 or more."""
+    """The length in tokens beyond which the value is -1; with a ``buffer`` it is -1 there already; 1 or more."""
     buffer: int | None = None
-    """The number of tokens over which the value falls; by default a fifth of ``max_tokens``, 0 for a step."""
+    """The number of tokens over which the value falls; by default a fifth of ``max_tokens``, rounded down, 0 for a
+    step."""
 
     cases: ClassVar[tuple[Case, ...]] = (
         Case(_text("up to the buffer", 80), 0.0, "80 = 100 - 20", options={"max_tokens": 100}),

@@ -58,7 +58,7 @@ class Numeric(Verifier):
 
     format: Format = field(default_factory=Format)
     rel_tol: float = 0.0
-    """The largest difference as a fraction of the gold answer, 0 to 1: 0.01 is one percent."""
+    """The largest difference as a fraction of the gold answer, below 1: 0.01 is one percent."""
     abs_tol: float = 0.0
     """The largest difference, in the gold answer's unit."""
     sources: tuple[Source, ...] = SOURCES
