@@ -360,6 +360,8 @@ class Verifier(ABC):
     """The status of completions whose scoring was late: ``timeout``, or ``error`` if it is not their text's fault."""
     path_options: ClassVar[tuple[str, ...]] = ()
     """Options that may name a file or folder, which the task then gives relative to its own file."""
+    output_options: ClassVar[tuple[str, ...]] = ()
+    """Options that name a file to write, which need not exist yet, relative to that of the task."""
 
     @abstractmethod
     def __call__(self, example: Example, completion: Completion) -> Score:
@@ -377,6 +379,11 @@ class Verifier(ABC):
     @property
     def compares_completions(self) -> bool:
         """Whether the score of a completion depends on the others of its group."""
+        return False
+
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether the score depends on the sampled tokens, which are known of a completion as a whole only."""
         return False
 
     @property

@@ -216,8 +216,9 @@ def test_a_locked_cache_is_an_error(tmp_path: Path, monkeypatch):
     holder.close()
 
 
-def test_the_key_of_a_request_depends_on_its_content_only():
+def test_the_key_of_a_request_depends_on_its_address_and_content_only():
     body = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "temperature": 0}
-    assert request_key(body) == request_key(dict(reversed(body.items())))
+    assert request_key("http://a/v1", body) == request_key("http://a/v1/", dict(reversed(body.items())))
     changed = [{**body, "temperature": 1}, {**body, "model": "n"}, {**body, "messages": []}]
-    assert len({request_key(request) for request in [body, *changed]}) == 4
+    assert len({request_key("http://a/v1", request) for request in [body, *changed]}) == 4
+    assert request_key("http://a/v1", body) != request_key("http://b/v1", body)

@@ -11,7 +11,7 @@ from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 from grpo_env.workers.killable_worker import START_TIMEOUT
 
-from .answer_text import check_sources, shown
+from .answer_text import check_rel_tol, check_sources, check_timeout, shown
 from .answers.comma import Decimal, with_points
 from .answers.decide import ACCEPTS, decide
 from .answers.extract import final_answer
@@ -45,7 +45,7 @@ class Accuracy(Verifier):
 
     format: Format = field(default_factory=Format)
     rel_tol: float | None = None
-    """Numbers are equal if they differ by at most this fraction of the larger one (0 to 1); formulas stay exact."""
+    """Numbers are equal if they differ by at most this fraction of the larger one (below 1); formulas stay exact."""
     decimals: int | None = None
     """Numbers are equal if both round to the same value at this many decimals (0 to 100), ties in either direction."""
     decimal: Decimal = "point"
@@ -86,14 +86,12 @@ class Accuracy(Verifier):
     )
 
     def __post_init__(self) -> None:
-        if self.rel_tol is not None and not 0 <= self.rel_tol < 1:
-            raise UsageError(f"accuracy: rel_tol: {self.rel_tol:g} is not between 0 and 1")
+        check_rel_tol("accuracy", self.rel_tol)
+        check_timeout("accuracy", self.timeout)
         if self.decimals is not None and not 0 <= self.decimals <= 100:
             raise UsageError(f"accuracy: decimals: {self.decimals} is not between 0 and 100")
         if self.rel_tol is not None and self.decimals is not None:
             raise UsageError("accuracy: set rel_tol or decimals, not both")
-        if self.timeout <= 0:
-            raise UsageError(f"accuracy: timeout: {self.timeout:g} seconds is not more than 0")
         check_sources("accuracy", self.sources)
         if self.kind and ":" in self.kind:
             own_kind(self.kind)

@@ -9,11 +9,10 @@ from itertools import combinations
 from typing import ClassVar
 
 from grpo_env.core import Case, Completion, Example, Format, GroupVerifier, Score
-from grpo_env.errors import UsageError
 from grpo_env.registry import verifier
 from grpo_env.workers.killable_worker import START_TIMEOUT
 
-from .answer_text import MAX_SHOWN, shown
+from .answer_text import MAX_SHOWN, check_rel_tol, check_timeout, shown
 from .answers.decide import decide
 from .answers.extract import final_answer
 from .answers.extract.result import ExtractedAnswer
@@ -55,7 +54,7 @@ class Majority(GroupVerifier):
 
     format: Format = field(default_factory=Format)
     rel_tol: float | None = None
-    """Numbers within this relative tolerance are equal; by default only the same values are."""
+    """Numbers within this relative tolerance (below 1) are equal; by default only the same values are."""
     timeout: float = 1.0
     """Seconds that computer algebra may take to compare two answers."""
 
@@ -76,8 +75,8 @@ class Majority(GroupVerifier):
     )
 
     def __post_init__(self) -> None:
-        if self.timeout <= 0:
-            raise UsageError(f"majority: timeout must be above 0, not {self.timeout:g}")
+        check_rel_tol("majority", self.rel_tol)
+        check_timeout("majority", self.timeout)
 
     @property
     def default_deadline(self) -> float:

@@ -12,7 +12,7 @@ from grpo_env.errors import UsageError
 from grpo_env.plural import counted
 from grpo_env.registry import verifier
 
-from .parts_and_gates import Unweighted, composite_score, unscored_composite
+from .parts_and_gates import Unweighted, composite_score, needs_whole, unscored_composite
 from .steps import MAX_STEPS, Segmented
 
 MAX_CHARACTERS = 5_000_000  # that the part reads of a completion, with the context of each step
@@ -32,10 +32,10 @@ class EachStep(Segmented, Unweighted):
     """The mean of what its one part gives to each step, with that as the step's score.
 
     Steps are those of the reasoning block if there is one, else of the whole text, split by ``segments``. The part
-    reads a step as if it were the whole turn; with ``context: true`` the turn before the step is its prefill. Without
-    steps the status is ``no_answer``, beyond 1,000 steps or 5,000,000 characters to read it is ``over_limit``. A step
-    that the part leaves unscored makes the whole unscored. The part's ``deadline`` is for all steps of a completion
-    together.
+    reads a step as if it were the whole turn, and may not count tokens; with ``context: true`` the turn before the step
+    is its prefill. Without steps the status is ``no_answer``, beyond 1,000 steps or 5,000,000 characters to read it is
+    ``over_limit``. A step that the part leaves unscored makes the whole unscored. The part's ``deadline`` is for all
+    steps of a completion together.
 
     Source: rewards at the ends of steps are those of DeepSeekMath (arXiv:2402.03300, 4.1.3). Who labels a step of
     PRM800K (arXiv:2305.20050) has read what comes before it.
@@ -63,11 +63,10 @@ class EachStep(Segmented, Unweighted):
         if len(self.parts) != 1:
             raise UsageError(f"each_step: needs one part, which scores each step, not {len(self.parts)}")
         (part,) = self.parts
-        if part.on != "last" or any(inner.compares_completions for inner in part.verifier.walk()):
-            what = (
-                "it has no turns ('on')" if part.on != "last" else "a verifier that compares completions has no steps"
-            )
-            raise UsageError(f"verifier {part.name!r}: each step is a text of its own: {what}")
+        if part.on != "last":
+            raise UsageError(f"verifier {part.name!r}: each step is a text of its own: it has no turns ('on')")
+        if what := needs_whole(part.verifier):
+            raise UsageError(f"verifier {part.name!r}: each step is a text of its own: {what} has no steps")
         object.__setattr__(self, "late_status", part.verifier.late_status)
 
     def named_parts(self) -> Iterator[tuple[str, Verifier, float | None]]:

@@ -24,11 +24,12 @@ _OF_THE_TRAINER = ("trainer_state", "log_extra", "log_metric", "environments")
 _NO_COLUMNS = ("prompt", "completion", "completion_ids")  # which TRL does not pass on either
 _OWN_FIELDS = ("format", "is_chat")
 _REQUIRED = inspect.Parameter.empty
+_NOT_SET = inspect.Parameter.empty  # of an option; a null of the task is None
 
 
 @dataclass(frozen=True)
 class PlainFunction(Verifier):
-    """A function with its options, each ``None`` if the task does not set it.
+    """A function with its options, each ``_NOT_SET`` if the task does not set it.
 
     ``given`` are the parameters that are neither columns nor options. ``is_chat`` says that the task's prompt is a
     chat.
@@ -66,7 +67,7 @@ class PlainFunction(Verifier):
 
     def _options(self) -> dict[str, Any]:
         options = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in _OWN_FIELDS}
-        return {name: value for name, value in options.items() if value is not None}
+        return {name: value for name, value in options.items() if value is not _NOT_SET}
 
     def _call(self, columns: Mapping[str, Any], given: Mapping[str, Any]) -> Any:
         wanted = {name: value for name, value in given.items() if self.takes_all or name in self.defaults}
@@ -132,7 +133,7 @@ def verifier_class(home: str, function: Any, module: str) -> type[Verifier]:
     name = home.rpartition(":")[2]
     _kept[home] = make_dataclass(
         name,
-        [(option, Any, field(default=None)) for option in options],
+        [(option, Any, field(default=_NOT_SET)) for option in options],
         bases=(base,),
         frozen=True,
         namespace={

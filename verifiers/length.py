@@ -43,9 +43,10 @@ class Overlong(Verifier):
     """
 
     max_tokens: int
-    """The length in tokens from which the value is -1; 1 or more."""
+    """The length in tokens beyond which the value is -1; with a ``buffer`` it is -1 there already; 1 or more."""
     buffer: int | None = None
-    """The number of tokens over which the value falls; by default a fifth of ``max_tokens``, 0 for a step."""
+    """The number of tokens over which the value falls; by default a fifth of ``max_tokens``, rounded down, 0 for a
+    step."""
 
     cases: ClassVar[tuple[Case, ...]] = (
         Case(_text("up to the buffer", 80), 0.0, "80 = 100 - 20", options={"max_tokens": 100}),
@@ -65,6 +66,10 @@ class Overlong(Verifier):
         _check_max_tokens("overlong", self.max_tokens)
         if self.buffer is not None and not 0 <= self.buffer <= self.max_tokens:
             raise UsageError(f"overlong: buffer must be between 0 and max_tokens, not {self.buffer}")
+
+    @property
+    def counts_tokens(self) -> bool:
+        return True
 
     def __call__(self, example: Example, completion: Completion) -> Score:
         tokens = completion.num_tokens
@@ -113,6 +118,10 @@ class TargetLength(Verifier):
         if self.target < 1:
             raise UsageError(f"target_length: target must be at least 1, not {self.target}")
 
+    @property
+    def counts_tokens(self) -> bool:
+        return self.unit == "token"
+
     def __call__(self, example: Example, completion: Completion) -> Score:
         count = completion.num_tokens
         if self.unit != "token":
@@ -157,6 +166,10 @@ class CosineLength(Unweighted):
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_max_tokens("cosine_length", self.max_tokens)
+
+    @property
+    def counts_tokens(self) -> bool:
+        return True
 
     def combine(self, scores: tuple[Score, ...], completion: Completion) -> Score:
         outcome = _outcome(scores, completion)

@@ -31,6 +31,7 @@ from .replies import ReplyCache, request_key
 
 LONGEST_ANSWER = 1_000
 LONGEST_COMPLETION = 20_000
+GRADES = (0.0, 10.0)
 PARAMETERS = {"temperature": 0, "max_tokens": 1024}
 MAX_SHOWN = 300  # characters of an answer and of the judge's reasoning that a score keeps
 
@@ -75,11 +76,11 @@ class LLMJudge(BatchVerifier):
     concurrency: int = 8
     """Concurrent requests of each scoring process."""
     cache: str | None = None
-    """A file that caches replies; processes and runs may share it."""
+    """A file that caches replies, relative to the task file; processes and runs may share it."""
     rubric: str | None = None
     """The grading criteria; without a rubric the judge compares the final answer with the gold answer."""
-    scale: tuple[float, float] = (0.0, 10.0)
-    """The worst and the best grade of the rubric."""
+    scale: tuple[float, float] | None = None
+    """The worst and the best grade of the rubric, by default 0 and 10."""
     text: Literal["answer", "completion"] | None = None
     """What the judge sees of a completion: by default the ``answer``, with a rubric the whole ``completion``."""
     template: str | None = None
@@ -88,6 +89,7 @@ class LLMJudge(BatchVerifier):
     format: Format = field(default_factory=Format)
 
     in_process: ClassVar[bool] = False
+    output_options: ClassVar[tuple[str, ...]] = ("cache",)
 
     def __post_init__(self) -> None:
         check_address(self.base_url, "name the key's environment variable in api_key_env")
@@ -103,7 +105,9 @@ class LLMJudge(BatchVerifier):
                 raise UsageError(f"{name}: expected a number above 0, got {value}")
         if self.rubric is not None and not self.rubric.strip():
             raise UsageError("rubric: the text is empty; omit it to compare with the gold answer")
-        low, high = self.scale
+        if self.scale is not None and self.rubric is None:
+            raise UsageError("scale: only a rubric has grades: give the grading criteria in 'rubric', or omit 'scale'")
+        low, high = self._grades
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
             raise UsageError(f"scale: expected [worst, best] with worst < best, got {[low, high]}")
         self._check_template()
@@ -144,7 +148,10 @@ class LLMJudge(BatchVerifier):
             return _Draft(Score(None, "not_applicable", explanation=problem))
         question = _last_user_message(example)
         if self.needs_prompt and question is None:
-            why = "the example has no prompt to send to the judge"
+            why = (
+                "the example has no prompt to send to the judge: give Task.score its row as info, or score_groups an "
+                "Example with a prompt"
+            )
             return _Draft(Score(None, "not_applicable", gold=example.answer, explanation=why))
         optional = {"question": question, "reference": example.answer}
         texts = {key: value for key, value in optional.items() if value is not None}
@@ -161,7 +168,7 @@ class LLMJudge(BatchVerifier):
             return _Draft(score, own_question(self.template, self.rubric, {**texts, self._seen: text}))
         if self.rubric is None:
             return _Draft(score, equality_question({**texts, "answer": text}))
-        return _Draft(score, rubric_question(self.rubric, *self.scale, {**texts, "completion": text}))
+        return _Draft(score, rubric_question(self.rubric, *self._grades, {**texts, "completion": text}))
 
     def _final_answer(self, example: Example, completion: Completion) -> str | Score:
         """The final answer, or the score of a completion without one."""
@@ -182,6 +189,10 @@ class LLMJudge(BatchVerifier):
         return text
 
     @property
+    def _grades(self) -> tuple[float, float]:
+        return self.scale or GRADES
+
+    @property
     def _seen(self) -> Literal["answer", "completion"]:
         if self.template is not None:
             return "answer" if "answer" in places(self.template) else "completion"
@@ -191,7 +202,7 @@ class LLMJudge(BatchVerifier):
         """The value that a whole reply has, or ``None`` without a verdict."""
         if self.rubric is None:
             return read_verdict(reply.text, question.mark)
-        low, high = self.scale
+        low, high = self._grades
         grade = read_grade(reply.text, question.mark, low, high)
         return None if grade is None else (grade - low) / (high - low)
 
@@ -208,7 +219,7 @@ class LLMJudge(BatchVerifier):
         for question, first, again in zip(reminders, silent, self._replies(reminders), strict=True):
             verdict = verdicts[question.hash] = self._read(question, again)
             if verdict.scored and self.cache is not None:  # the way to a verdict that is in the cache
-                ReplyCache(self.cache).put(request_key(self._body(first[0])), first[1])
+                ReplyCache(self.cache).put(request_key(self.base_url, self._body(first[0])), first[1])
         return verdicts
 
     def _read(self, question: Question, reply: Reply | Failure) -> Score:
@@ -225,7 +236,7 @@ class LLMJudge(BatchVerifier):
     def _replies(self, questions: Sequence[Question]) -> list[Reply | Failure]:
         """The judge's replies. Those with a verdict are kept in the cache; others may be better the next time."""
         bodies = list(map(self._body, questions))
-        keys = [request_key(body) for body in bodies]
+        keys = [request_key(self.base_url, body) for body in bodies]
         asked = dict(zip(keys, questions, strict=True))
         cache = ReplyCache(self.cache) if self.cache is not None and keys else None
         replies: dict[str, Reply | Failure] = {**cache.get(keys)} if cache else {}

@@ -7,12 +7,11 @@ from functools import lru_cache
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from grpo_env.core import Case, Completion, Example, Score, Verifier
-from grpo_env.errors import UsageError
 from grpo_env.lazy_regex import lazy_compile
 from grpo_env.registry import verifier
 from grpo_env.workers.killable_worker import START_TIMEOUT, LateError, ProgramWorker, WorkerDiedError
 
-from .answer_text import MAX_SHOWN
+from .answer_text import MAX_SHOWN, check_timeout
 
 Extraction: TypeAlias = Literal["boxed", "any"]
 BareGolds: TypeAlias = Literal["in_dollars", "as_is"]
@@ -68,8 +67,7 @@ class MathVerify(Verifier):
     )
 
     def __post_init__(self) -> None:
-        if not self.timeout > 0:
-            raise UsageError(f"math_verify: timeout: {self.timeout:g} seconds is not more than 0")
+        check_timeout("math_verify", self.timeout)
 
     @property
     def default_deadline(self) -> float:

@@ -14,7 +14,7 @@ from grpo_env.errors import UsageError
 from grpo_env.lazy_regex import lazy_compile
 from grpo_env.registry import verifier
 
-from .answer_text import check_sources, shown
+from .answer_text import check_rel_tol, check_sources, shown
 from .answers.extract import final_answer
 from .answers.extract.result import SOURCES, ExtractedAnswer, Source
 from .answers.hedges import hedging
@@ -58,7 +58,7 @@ class Numeric(Verifier):
 
     format: Format = field(default_factory=Format)
     rel_tol: float = 0.0
-    """The largest difference as a fraction of the gold answer, 0 to 1: 0.01 is one percent."""
+    """The largest difference as a fraction of the gold answer, below 1: 0.01 is one percent."""
     abs_tol: float = 0.0
     """The largest difference, in the gold answer's unit."""
     sources: tuple[Source, ...] = SOURCES
@@ -76,8 +76,7 @@ class Numeric(Verifier):
 
     def __post_init__(self) -> None:
         check_sources("numeric", self.sources)
-        if not 0 <= self.rel_tol < 1:
-            raise UsageError(f"numeric: rel_tol: {self.rel_tol:g} is not between 0 and 1")
+        check_rel_tol("numeric", self.rel_tol)
         if not 0 <= self.abs_tol < float("inf"):
             raise UsageError(f"numeric: abs_tol: {self.abs_tol:g} is not 0 or more")
 

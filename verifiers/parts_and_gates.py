@@ -53,10 +53,8 @@ class Part:
     applies: Callable[[Example], bool] | None = None
 
     def __post_init__(self) -> None:
-        if self.on != "last" and any(inner.compares_completions for inner in self.verifier.walk()):
-            raise UsageError(
-                f"verifier {self.name!r}: on: {self.on}: a verifier that compares completions has no turns"
-            )
+        if self.on != "last" and (what := needs_whole(self.verifier)):
+            raise UsageError(f"verifier {self.name!r}: on: {self.on}: {what} has no turns")
         if self.on == "state" and looks_at_turns(self.verifier):
             raise UsageError(f"verifier {self.name!r}: on: state: it reads turns, not states; leave out 'on'")
         for status in self.statuses:
@@ -272,6 +270,13 @@ def unscored_composite(part: Score, scores: tuple[Score, ...]) -> Score:
     """The score of a composite that needs ``part``, which is unscored."""
     why = f"{part.name}: {part.explanation or part.status}"
     return Score(None, part.status, gold=_first(score.gold for score in scores), explanation=why, parts=scores)
+
+
+def needs_whole(verifier: Verifier) -> str | None:
+    """What of a verifier, or one that it is composed of, reads more than the text of a turn or a step; or ``None``."""
+    if any(inner.compares_completions for inner in verifier.walk()):
+        return "a verifier that compares completions"
+    return "a verifier that counts tokens" if any(inner.counts_tokens for inner in verifier.walk()) else None
 
 
 def looks_at_turns(verifier: Verifier) -> bool:

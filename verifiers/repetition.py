@@ -54,6 +54,10 @@ class Repetition(Verifier):
         if not 1 <= self.n <= LONGEST:
             raise UsageError(f"repetition: n must be 1 to {LONGEST}, not {self.n}")
 
+    @property
+    def counts_tokens(self) -> bool:
+        return self.unit == "token"
+
     def __call__(self, example: Example, completion: Completion) -> Score:
         units = self._units(completion)
         if units is None:

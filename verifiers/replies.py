@@ -19,9 +19,9 @@ WAIT = 60.0  # seconds for other processes to finish writing
 _TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, text TEXT NOT NULL, whole INTEGER NOT NULL)"
 
 
-def request_key(body: Mapping[str, Any]) -> str:
-    """The cache key of a request: the SHA-256 of its body with sorted keys."""
-    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+def request_key(base_url: str, body: Mapping[str, Any]) -> str:
+    """The cache key of a request: the SHA-256 of its address and its body, with sorted keys."""
+    return hashlib.sha256(json.dumps([base_url.rstrip("/"), body], sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True)

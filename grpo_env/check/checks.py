@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from grpo_env.core import Completion, Example, Score
+from grpo_env.core import Completion, Example, Group, Score
 from grpo_env.errors import UsageError
 from grpo_env.plural import counted
 from grpo_env.taskfile.composition import check_composition
@@ -16,11 +16,12 @@ from grpo_env.taskfile.dataset import SplitRows
 from grpo_env.taskfile.doubtful_golds import SET_COMMA, doubtful, perhaps_commas, undecided_dates
 from grpo_env.taskfile.schema import CaseSpec, Split
 from grpo_env.taskfile.task import Task
+from grpo_env.workers.scoring_process import score_in_process
 
 from .data import columns, ids, lengths, overlap, repeated, uneven
 from .environment import PLAYED, check_environment, metric_judges_turns
 from .findings import Finding, by_cause, error, warning
-from .gold_completion import gold_answer, option, prompt_text, scored
+from .gold_completion import gold_answer, option, prompt_text
 from .golds import check_golds
 from .left_out import left_out
 from .odd_golds import gold_kinds
@@ -228,7 +229,8 @@ def score_case(task: Task, case: CaseSpec) -> Score:
     """The score of a case's completion."""
     example = Example("", answer=case.answer, info=case.info)
     completion = Completion(case.completion, prefill=task.format.prefill)
-    return scored(task, [(example, completion)])[0]
+    ((score,),) = score_in_process(task.verifier, [Group(example, [completion])])
+    return task.with_parts(score)
 
 
 def failed_cases(task: Task) -> Iterator[str]:

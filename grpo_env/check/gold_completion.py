@@ -6,12 +6,13 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from inspect import Parameter
 from typing import Any
 
 from grpo_env.core import Completion, Example, Finish, Format, Group, Score, Verifier
 from grpo_env.environments.replay import CHARACTERS_PER_TOKEN
 from grpo_env.errors import UsageError
-from grpo_env.taskfile.row_options import RowOptions
+from grpo_env.taskfile.row_options import RowOptions, class_of
 from grpo_env.taskfile.task import Task
 from grpo_env.workers.scoring_process import score_in_process
 
@@ -66,9 +67,23 @@ class Layout:
 
 
 def scored(task: Task, pairs: Iterable[tuple[Example, Completion]], copies: int = 1) -> list[Score]:
-    """The score of each completion by a worker process, in a group of ``copies`` of itself."""
+    """The score of each completion by a worker process, in a group of ``copies`` of itself.
+
+    An appeal is heard as in a group that also has a correct completion.
+    """
     groups = [Group(example, [completion] * copies) for example, completion in pairs]
-    return [task.with_parts(scores[0]) for scores in score_in_process(task.verifier, groups)]
+    return [task.with_parts(scores[0]) for scores in score_in_process(_heard(task.verifier), groups)]
+
+
+def _heard(verifier: Verifier) -> Verifier:
+    """The verifier with every ``appeal`` in it asking its second part about all wrong completions."""
+    from grpo_env.verifiers.compose import Appeal
+    from grpo_env.verifiers.parts_and_gates import Composite
+
+    if not isinstance(verifier, Composite):
+        return verifier
+    parts = tuple(replace(part, verifier=_heard(part.verifier)) for part in verifier.parts)
+    return replace(verifier, parts=parts, **({"groups": "all"} if isinstance(verifier, Appeal) else {}))
 
 
 def metric_scores(task: Task, answers: Iterable[tuple[Example, str]]) -> list[Score]:
@@ -114,10 +129,15 @@ def judging(verifier: Verifier, example: Example) -> Iterator[Verifier]:
 
 
 def option(verifier: Verifier, name: str, default: Any = None) -> Any:
-    """An option of a verifier, or the template of it that the row fills; ``default`` if it has no such option."""
+    """An option of a verifier, or the template of it that the row fills; ``default`` if it has no such option.
+
+    Of a plain function it is the default of its parameter if the task sets no other.
+    """
     if isinstance(verifier, RowOptions):
-        return verifier.options.get(name, getattr(verifier.cls, name, default))
-    return getattr(verifier, name, default)
+        value = verifier.options.get(name, getattr(verifier.cls, name, default))
+    else:
+        value = getattr(verifier, name, default)
+    return getattr(class_of(verifier), "defaults", {}).get(name) if value is Parameter.empty else value
 
 
 def accepted_answers(task: Task, example: Example) -> list[str]:

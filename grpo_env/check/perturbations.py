@@ -133,19 +133,13 @@ def tolerances(verifiers: Iterable[Verifier]) -> frozenset[str]:
     """
     found = set[str]()
     for verifier in verifiers:
-        found.update(name for name in (*TOLERANCES, "unevaluated") if _set(verifier, name) not in (None, "wrong", 0))
+        found.update(name for name in (*TOLERANCES, "unevaluated") if option(verifier, name) not in (None, "wrong", 0))
         name = built_in_name(class_of(verifier))
         if name in ("choice", "python_tests"):
             found.add(name)
         elif name != "accuracy" and option(verifier, "ignore_case") is True:
             found.add("ignore_case")
     return frozenset(found)
-
-
-def _set(verifier: Verifier, name: str) -> Any:
-    """An option of a verifier; of a plain function, the default of its parameter if the task sets no other."""
-    value = option(verifier, name)
-    return option(verifier, "defaults", {}).get(name) if value is None else value
 
 
 def perturbations(

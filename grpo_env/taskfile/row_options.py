@@ -69,6 +69,10 @@ class RowOptions(Verifier):
         return super().needs_prompt if self._without_rows is None else self._without_rows.needs_prompt
 
     @property
+    def counts_tokens(self) -> bool:
+        return super().counts_tokens if self._without_rows is None else self._without_rows.counts_tokens
+
+    @property
     def default_deadline(self) -> float:
         return super().default_deadline if self._without_rows is None else self._without_rows.default_deadline
 

@@ -198,7 +198,7 @@ class VerifierSpec(BaseModel):
     """Values of statuses that are the completion's fault (``{no_answer: -0.5}``)."""
     deadline: Seconds | None = None
     """Seconds for one completion, then 0 with status ``timeout``; null: 120, or the verifier's own. Not of a
-    composite."""
+    composite, nor of a verifier with an option of this name."""
     of: dict[str, VerifierSpec] | None = None
     """The parts of a composite."""
 

@@ -21,7 +21,7 @@ from .prompt import build_prompt
 from .row_options import RowOptions, class_of
 from .schema import HUB_KEYS, SECTIONS, AnySplit, ScheduleSpec, Split, TaskSpec, VerifierSpec
 from .templates import RowCondition, check_template, is_template, is_true, render_value
-from .validation import build_verifier, validate
+from .validation import build_verifier, type_of_option, validate
 from .yaml_file import read_yaml
 
 if TYPE_CHECKING:
@@ -193,9 +193,15 @@ class Task:
     ) -> Score:
         """Score one completion against a gold answer. Never raises because of the completion's text.
 
-        ``info`` holds the columns of its row. Raises ``TypeError`` for a completion or gold answer that is not a text.
+        ``info`` holds the columns of its row, which also fill the prompt if a verifier needs it. Raises ``TypeError``
+        for a completion or gold answer that is not a text.
         """
-        return score_one(self.verifier, Example("", answer=answer, info=info or {}), self._completion(completion))
+        example = Example("", answer=answer, info=info or {})
+        if self.needs_prompt:
+            with suppress(UsageError):  # for a column that is not there; the verifier reports it
+                prompt = build_prompt(self.spec.prompt, example.info, self.format, "info")
+                example = replace(example, prompt=prompt)
+        return score_one(self.verifier, example, self._completion(completion))
 
     def _completion(self, completion: str | Completion) -> Completion:
         if isinstance(completion, str):
@@ -374,7 +380,7 @@ def _with_overrides(data: Mapping[str, Any], overrides: Mapping[str, Any], folde
     """The mapping of a task file with ``overrides``, and absolute paths for what its verifiers name.
 
     A path is looked for in the folder of the task file, if it stands there, and then in the current folder. What is in
-    neither stays as it is, such as a hub id.
+    neither stays as it is, such as a hub id, unless it is a file to write.
     """
     if not isinstance(overrides, Mapping):
         kind = type(overrides).__name__
@@ -390,13 +396,18 @@ def _with_overrides(data: Mapping[str, Any], overrides: Mapping[str, Any], folde
 
 
 def _locate(verifiers: Any, folder: Path, home: Path) -> None:
-    """Make the paths in a mapping of verifiers absolute that exist in ``folder``; the task file is in ``home``."""
+    """Make the paths in a mapping of verifiers absolute that exist in ``folder``, and those of files to write.
+
+    The task file is in ``home``.
+    """
     for name, spec in _all_verifiers(verifiers):
         with suppress(UsageError):  # an unknown name, which is reported when the verifier is built
-            for option in _find(str(spec.get("use") or name), home, name).path_options:
+            cls = _find(str(spec.get("use") or name), home, name)
+            for option in (*cls.path_options, *cls.output_options):
                 value = spec.get(option)
-                if isinstance(value, str) and value and (folder / value).exists():
-                    spec[option] = str((folder / value).absolute())
+                if isinstance(value, str) and value:
+                    path = (folder / Path(value).expanduser()).absolute()
+                    spec[option] = str(path) if option in cls.output_options or path.exists() else value
 
 
 def _set(data: dict[str, Any], key: str, value: Any) -> None:
@@ -454,9 +465,11 @@ def _parts(specs: Mapping[str, VerifierSpec], file: _File, at: list[str]) -> tup
     for name, spec in specs.items():
         where = [*at, name]
         try:
+            verifier = _verifier(name, spec, file, where)
+            has_own_deadline = type_of_option(class_of(verifier), "deadline") is not None  # as python_tests
             part = Part(
                 name=name,
-                verifier=_verifier(name, spec, file, where),
+                verifier=verifier,
                 weight=number(spec.weight),
                 process=None if spec.process is None else number(spec.process),
                 on=spec.on,
@@ -464,7 +477,7 @@ def _parts(specs: Mapping[str, VerifierSpec], file: _File, at: list[str]) -> tup
                 applies=RowCondition(spec.when, format, f"{name}: when") if is_template(spec.when) else None,
                 values=None if spec.values is None else (spec.values.wrong, spec.values.right),
                 statuses=spec.statuses,
-                deadline=spec.deadline,
+                deadline=None if has_own_deadline else spec.deadline,
             )
         except UsageError as error:
             raise error if str(error).startswith(source) else UsageError(f"{source}: {error}") from error
@@ -477,9 +490,16 @@ def _verifier(name: str, spec: VerifierSpec, file: _File, at: list[str]) -> Veri
     cls = _find(use, file.folder, where)
     known = {field.name for field in fields(cast(Any, cls))}
     of_file = {"format": file.format, "is_chat": file.is_chat}
-    if spec.deadline is not None:  # may be an option, as of python_tests
+    if spec.deadline is not None:
         of_file["deadline"] = spec.deadline
-    options = {key: value for key, value in of_file.items() if key in known} | (spec.model_extra or {})
+    own = spec.model_extra or {}
+    for key, value in own.items():
+        for inner in _templates_within(value, f"{where}.{key}"):
+            raise UsageError(
+                f"{inner}: a template is not filled inside of a list or mapping; write all of {key} as one template, "
+                f'with tojson: {key}: "{{{{ ... | tojson }}}}"'
+            )
+    options = {key: value for key, value in of_file.items() if key in known} | own
     is_composite = "parts" in known
     if is_composite and (not spec.of or "parts" in options):
         raise UsageError(f"{where}.of: {use} needs a mapping of verifiers here")
@@ -492,6 +512,15 @@ def _verifier(name: str, spec: VerifierSpec, file: _File, at: list[str]) -> Veri
     if any(is_template(value) for key, value in options.items() if key in known):
         return RowOptions(cls, options, file.format, file.source, tuple(at))
     return build_verifier(cls, options, file.source, at)
+
+
+def _templates_within(value: Any, key: str) -> Iterator[str]:
+    """The keys of the templates inside of a list or mapping."""
+    items = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+    for name, inner in items:
+        if is_template(inner):
+            yield f"{key}.{name}"
+        yield from _templates_within(inner, f"{key}.{name}")
 
 
 def _find(use: str, folder: Path, where: str) -> type[Verifier]:

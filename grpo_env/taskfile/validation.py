@@ -75,7 +75,7 @@ def validated_options(
             values[key] = _adapter(cls, key).validate_python(value)
         except ValidationError as error:
             raise _usage_error(error, value, type_of_option(cls, key), source, [*at, key]) from error
-        if isinstance(value, float) and math.isnan(value):
+        if isinstance(values[key], float) and math.isnan(values[key]):  # also of the text "nan"
             raise UsageError(f"{source}: {'.'.join([*at, key])}: nan is not a value")
     return values
 

@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 import yaml
 
-from grpo_env.audit import audit
+from grpo_env.audit import AuditRequest, audit
 from grpo_env.check import check
 from grpo_env.check.gold_completion import gold_answer, gold_reasoning, gold_text
 from grpo_env.check.overlap import overlaps
@@ -410,6 +410,16 @@ def test_a_tolerance_raises_no_alarm_also_where_the_row_decides(tmp_path, tolera
     train, held_out = ([{**row(n), "tolerance": 0.05} for n in range(start, start + 4)] for start in (20, 30))
     verifiers = {"accuracy": {"weight": 1.0, "rel_tol": tolerance}}
     assert not kinds(check(make_task(tmp_path, train, held_out, verifiers=verifiers, cases=[])))
+
+
+def test_an_appeal_is_heard_as_in_a_group_with_a_correct_completion(tmp_path):
+    (tmp_path / "rewards.py").write_text("def a_digit(completion):\n    return any(map(str.isdigit, completion))\n")
+    parts = {"rule": {"use": "accuracy"}, "second": {"use": "rewards.py:a_digit"}}
+    verifiers = {"accuracy": {"use": "appeal", "of": parts}}
+    cases = [{"completion": "<answer>6</answer>", "answer": "5", "accuracy": 0}]  # alone, as in a file of completions
+    task = make_task(tmp_path, verifiers=verifiers, cases=cases)
+    assert {kind for kind in kinds(check(task)) if kind[0] == "error"} == {("error", "gold")}
+    assert audit(task, AuditRequest(limit=4)).exploits
 
 
 @verifier("breaks")

@@ -70,12 +70,13 @@ def test_options_that_are_not_valid_are_errors_of_their_rows(tmp_path):
     [
         ("accuracy", {"rel_tol": "{{ tolerance }}"}, Accuracy().default_deadline),
         ("python_tests", {"timeout": "{{ seconds }}", "deadline": 500}, 800),
+        ("python_tests", {"deadline": 500}, 800),
         ("keywords", {"keywords": "{{ words }}"}, 120),  # which has no value without a row
     ],
 )
 def test_the_default_deadline_is_that_of_the_verifier(tmp_path, verifier, options, deadline):
     (part,) = task_of(tmp_path, **{verifier: options}).verifier.parts
-    assert part.verifier.default_deadline == deadline
+    assert (part.deadline, part.verifier.default_deadline) == (None, deadline)
 
 
 def test_group_verifiers_compare_the_completions_of_a_row(tmp_path):
@@ -98,6 +99,15 @@ def test_group_verifiers_compare_the_completions_of_a_row(tmp_path):
         (
             {"rel_tol": "{{ t }}", "sources": ["box"]},
             r"^rows.yaml: verifiers.numeric.sources.*: Input should be .*, got 'box'",
+        ),
+        (
+            {"use": "keywords", "keywords": ["a", "{{ t }}"]},
+            r"^rows.yaml: verifiers.reward.keywords.1: .* as one template, with tojson: "
+            r'keywords: "\{\{ ... \| tojson \}\}"$',
+        ),
+        (
+            {"use": "weighted_sum", "of": {"own": {"use": "tag_count", "format": {"reasoning": "{{ t }}"}}}},
+            "verifiers.reward.of.own.format.reasoning: a template is not filled",
         ),
         ({"rel_tol": "{{ t }"}, "^rows.yaml: verifiers.numeric.rel_tol: template line 1: unexpected '}'"),
         ({"when": "{{ t = 1 }}"}, "^rows.yaml: verifiers.numeric.when: .* got '=': '{{ t = 1 }}'; compare with =="),

@@ -363,6 +363,7 @@ def test_bad_gold_answers_are_errors_or_skipped(file, folder):
         ("verifiers.accuracy.process", float("inf"), "process: Input should be a finite number"),
         ("verifiers.accuracy.statuses", {"no_answer": float("nan")}, "statuses.no_answer: Input should be a finite"),
         ("verifiers.accuracy.rel_tol", float("nan"), "rel_tol: nan is not a value"),
+        ("verifiers.accuracy.rel_tol", "nan", "rel_tol: nan is not a value"),
         ("verifiers.accuracy.weight", {"linear": {"from": 1, "to": 0}}, "weight.linear.steps: this key is required"),
         ("verifiers.accuracy.when", "tags", "unknown part 'tags'"),
         (
@@ -820,6 +821,19 @@ def test_the_model_of_a_verifier_is_looked_for_beside_the_task_then_in_the_curre
     assert models(load_task(beside / "t.yaml", {"verifiers.hub.model": "runs/both"}))[2] == str(here / "runs/both")
     monkeypatch.chdir(tmp_path)
     assert models(make_task(task.resolved(), "run/task.yaml", tmp_path)) == found
+
+
+def test_a_file_that_a_verifier_writes_is_beside_the_task(folder, monkeypatch):
+    judge = {"use": "llm_judge", "base_url": "http://localhost:1/v1", "model": "m", "cache": "runs/judge.db"}
+    data = changed("verifiers", {"accuracy": {}, "judge": judge})
+    monkeypatch.chdir("/")
+
+    def cache(task):
+        return task.verifier.parts[1].verifier.cache
+
+    task = make_task(data, "x.yaml", folder)
+    assert cache(task) == cache(make_task(task.resolved(), "y.yaml", folder / "run")) == str(folder / "runs/judge.db")
+    assert cache(make_task(data, "x.yaml", folder, {"verifiers.judge.cache": "judge.db"})) == "/judge.db"
 
 
 def test_a_process_weight_of_0_watches_a_rule_without_rewarding_it():

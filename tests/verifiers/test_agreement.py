@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grpo_env.core import Completion, Example, Group, Score, score_groups
-from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import make_verifier
 from grpo_env.verifiers.agreement import MAX_COMPARED, Majority
 
@@ -98,8 +97,3 @@ def test_a_group_of_slow_formulas_is_scored() -> None:
 def test_a_group_of_very_long_texts_is_scored() -> None:
     texts = ["1+1=" * 250_000, "9" * 1_000_000, r"\boxed{" * 140_000, "the answer is " * 70_000, "word " * 200_000]
     assert None not in values(Majority(), texts)
-
-
-def test_an_invalid_timeout_is_refused() -> None:
-    with pytest.raises(UsageError):
-        Majority(timeout=0)

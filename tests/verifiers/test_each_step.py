@@ -26,7 +26,9 @@ from grpo_env.taskfile.composition import check_composition
 from grpo_env.taskfile.task import make_task, make_verifier
 from grpo_env.verifiers.compose import WeightedSum
 from grpo_env.verifiers.each_step import MAX_CHARACTERS, EachStep
+from grpo_env.verifiers.length import CosineLength, Overlong, TargetLength
 from grpo_env.verifiers.parts_and_gates import Part
+from grpo_env.verifiers.repetition import Repetition
 from grpo_env.verifiers.steps import MAX_STEPS
 
 EXAMPLE = Example("x", (Message("user", "?"),))
@@ -160,6 +162,11 @@ def test_an_episode_has_the_steps_of_its_last_turn_or_of_each() -> None:
         (lambda: EachStep(parts=()), "needs one part"),
         (lambda: EachStep(parts=(Part("a", Long()), Part("b", Long()))), "one part"),
         (lambda: each(Rank()), "compares completions"),
+        (lambda: each(TargetLength(target=4)), "counts tokens has no steps"),
+        (lambda: each(Overlong(max_tokens=4)), "counts tokens"),
+        (lambda: each(Repetition(unit="token")), "counts tokens"),
+        (lambda: each(CosineLength((Part("long", Long()),))), "counts tokens"),
+        (lambda: Part("long", TargetLength(target=4), on="each"), "counts tokens has no turns"),
         (lambda: each(part={"on": "each"}), "no turns"),
         (lambda: each(part={"weight": 2.0}), "weights"),
         (lambda: each(segments="lines"), "line"),

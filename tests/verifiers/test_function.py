@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from grpo_env.check import check
+from grpo_env.check.perturbations import tolerances
 from grpo_env.core import Completion, Example, Group, Message, score_groups
 from grpo_env.docgen.catalogue import entry
 from grpo_env.errors import UsageError
@@ -115,8 +116,9 @@ def test_a_function_of_one_row(folder):
 
 
 def test_a_column_takes_the_place_of_a_default_and_an_option_that_of_a_column(folder):
-    code = "def reward(text, level=1):\n    return level"
-    for options, info, value in (({}, {}, 1), ({}, {"level": 3}, 3), ({"level": 5}, {"level": 3}, 5)):
+    code = "def reward(text, level=1):\n    return 7 if level is None else level"
+    rows = (({}, {}, 1), ({}, {"level": 3}, 3), ({"level": 5}, {"level": 3}, 5), ({"level": None}, {"level": 3}, 7))
+    for options, info, value in rows:
         task, _ = make(folder, code, "reward", **options)
         assert task.score("ab", answer="4", info=info).value == value
 
@@ -331,3 +333,14 @@ def test_an_exception_is_told_with_the_last_line_of_the_users_files(folder, name
     file = f"{helper}.py" if name == "of_a_file_beside" else Path(module.__file__).name
     assert score.status == "error"
     assert score.explanation.endswith(f" ({place.format(file)})")
+
+
+def test_an_option_that_is_not_set_is_seen_with_its_default(folder):
+    code = "def reward(completion, rel_tol={}):\n    return 1.0"
+    for default, options, tolerates in (
+        ("None", {}, set()),
+        ("0.1", {}, {"rel_tol"}),
+        ("0.1", {"rel_tol": None}, set()),
+    ):
+        task, _ = make(folder, code.format(default), "reward", **options)
+        assert tolerances([task.metric_verifier]) == tolerates

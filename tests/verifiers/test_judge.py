@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from grpo_env.core import Completion, Example, Group, Message, score_groups
 from grpo_env.errors import UsageError
-from grpo_env.taskfile.task import make_verifier
+from grpo_env.taskfile.task import make_task, make_verifier
 from grpo_env.verifiers.llm_judge import LLMJudge
 from grpo_env.verifiers.llm_judge_prompt import (
     data_block,
@@ -65,6 +65,27 @@ def test_the_judge_compares_the_final_answer_with_the_gold_answer(peer):
     assert all("secret" not in json.dumps(body) for body in server.requests)
     assert {request_data(body)[0]["question"] for body in server.requests} == {"What is 9 * 8?"}
     assert all(body["temperature"] == 0 and body["model"] == "judge-1" for body in server.requests)
+
+
+def test_a_task_fills_the_prompt_of_a_score_from_its_row(peer, tmp_path):
+    server = peer(judge_by_equality)
+    task = make_task(
+        {
+            "version": 1,
+            "task": "judged",
+            "dataset": {"path": "rows.jsonl", "answer": "{{ answer }}"},
+            "prompt": {"user": "What is {{ question }}?"},
+            "verifiers": {"judge": {"use": "llm_judge", "base_url": server.url, "model": "judge-1"}},
+            "metric": "judge",
+        },
+        "x.yaml",
+        tmp_path,
+    )
+    assert task.score("<answer>72</answer>", answer="72", info={"question": "9 * 8"}).value == 1.0
+    assert request_data(server.requests[0])[0]["question"] == "What is 9 * 8?"
+    score = task.score("<answer>72</answer>", answer="72")
+    assert (score.value, score.status) == (None, "not_applicable")
+    assert "give Task.score its row as info, or score_groups an Example with a prompt" in score.explanation
 
 
 @pytest.mark.parametrize("prompt", [(), "", (Message("assistant", "hello"),)])
@@ -401,30 +422,34 @@ def test_cached_replies_are_not_requested_again(peer, tmp_path):
     pairs = [(EXAMPLE, text(answer)) for answer in ("72", "73")]
     cached = judge(server.url, cache=str(tmp_path / "judge.db"))
     first = cached.batch(pairs)
-    second = judge(NOWHERE, cache=str(tmp_path / "judge.db")).batch(pairs)
+    second = cached.batch(pairs)
     assert second == first
     assert [score.value for score in second] == [1.0, 0.0]
-    assert judge(NOWHERE, cache=str(tmp_path / "judge.db"), parameters={}).batch(pairs)[0].status == "error"
+    assert len(server.requests) == 2
+    assert judge(NOWHERE, cache=str(tmp_path / "judge.db")).batch(pairs)[0].status == "error"  # another judge
+    judge(server.url, cache=str(tmp_path / "judge.db"), parameters={}).batch(pairs)
+    assert len(server.requests) == 4
 
 
 def test_failures_are_not_cached(peer, tmp_path):
     path = str(tmp_path / "judge.db")
-    broken = peer(lambda number, body: Answer(status=400))
-    assert judge(broken.url, cache=path)(EXAMPLE, text("72")).status == "error"
-    assert judge(peer(judge_by_equality).url, cache=path)(EXAMPLE, text("72")).value == 1.0
+    server = peer(lambda number, body: Answer(status=400) if number == 0 else judge_by_equality(number, body))
+    assert judge(server.url, cache=path)(EXAMPLE, text("72")).status == "error"
+    assert judge(server.url, cache=path)(EXAMPLE, text("72")).value == 1.0
 
 
 def test_only_replies_that_lead_to_a_verdict_are_cached(peer, tmp_path):
     def slow_to_understand(number: int, body: dict[str, Any]) -> str:
-        return judge_by_equality(number, body) if len(body["messages"]) == 4 else "They look the same."
+        understands = number >= 2 and len(body["messages"]) == 4
+        return judge_by_equality(number, body) if understands else "They look the same."
 
-    path = str(tmp_path / "judge.db")
-    silent = peer(lambda number, body: "They look the same.")
-    assert judge(silent.url, cache=path)(EXAMPLE, text("72")).status == "error"
-    reminded = peer(slow_to_understand)
-    assert judge(reminded.url, cache=path)(EXAMPLE, text("72")).value == 1.0
-    assert len(reminded.requests) == 2
-    assert judge(NOWHERE, cache=path)(EXAMPLE, text("72")).value == 1.0
+    server = peer(slow_to_understand)
+    cached = judge(server.url, cache=str(tmp_path / "judge.db"))
+    assert cached(EXAMPLE, text("72")).status == "error"
+    assert cached(EXAMPLE, text("72")).value == 1.0
+    assert len(server.requests) == 4
+    assert cached(EXAMPLE, text("72")).value == 1.0
+    assert len(server.requests) == 4
 
 
 def test_the_key_comes_from_the_environment(peer, monkeypatch, tmp_path):
@@ -452,8 +477,10 @@ def test_the_key_comes_from_the_environment(peer, monkeypatch, tmp_path):
         ({"base_url": "http://me:sk-secret@x/v1"}, "api_key_env"),
         ({"base_url": "http://x/v1?key=sk-secret"}, "api_key_env"),
         ({"rubric": " "}, "rubric: the text is empty"),
-        ({"scale": [1, 1]}, "scale: expected"),
-        ({"scale": [0, float("inf")]}, "scale: expected"),
+        ({"rubric": "r", "scale": [1, 1]}, "scale: expected"),
+        ({"rubric": "r", "scale": [0, float("inf")]}, "scale: expected"),
+        ({"scale": [0, 10]}, "scale: only a rubric has grades"),
+        ({"template": "Grade from 0 to 5: {completion}", "scale": [0, 5]}, "scale: only a rubric has grades"),
         ({"parameters": {"messages": []}}, "parameters: 'messages'"),
         ({"concurrency": 0}, "concurrency: expected at least 1"),
         ({"retries": -1}, "retries: expected at least 0"),

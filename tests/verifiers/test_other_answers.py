@@ -36,6 +36,10 @@ def check_row(row: dict[str, Any]) -> None:
     assert score.explanation
 
 
+TOLERANT = ("accuracy", "numeric", "majority")
+TIMED = ("accuracy", "math_verify", "majority")
+
+
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
@@ -44,8 +48,9 @@ def check_row(row: dict[str, Any]) -> None:
         ("exact_text", {"sources": ()}, "sources"),
         ("choice", {"sources": ("boxed", "boxed")}, "sources"),
         ("json_answer", {"mode": "some"}, "mode: 'some'"),
-        ("numeric", {"rel_tol": 1.0}, "rel_tol: 1 is not between 0 and 1"),
-        ("numeric", {"rel_tol": math.nan}, "rel_tol"),
+        *((name, {"rel_tol": 1.0}, "rel_tol: 1 is not 0 or more and below 1") for name in TOLERANT),
+        *((name, {"rel_tol": bad}, "rel_tol") for name in TOLERANT for bad in (-1.0, math.nan)),
+        *((name, {"timeout": bad}, "timeout") for name in TIMED for bad in (0.0, math.nan, math.inf)),
         ("numeric", {"abs_tol": -1.0}, "abs_tol"),
         ("numeric", {"abs_tol": math.inf}, "abs_tol"),
     ],

@@ -154,6 +154,11 @@ def _from_mapping(item: Mapping[str, Any]) -> UnitTest:
         return UnitTest(run, None, (expected,), frozenset({0}), call, or_its_item="fn_name" in item)
     if "input" not in item:
         raise ValueError('no input; write "input": "" for a program that reads nothing')
+    if item.get("testtype") not in (None, "stdin"):  # of LiveCodeBench, which has the function's name elsewhere
+        raise ValueError(
+            f"testtype {item['testtype']!r} is no standard input; write a call as "
+            '{"call": NAME, "args": [...], "output": VALUE}'
+        )
     text = item["input"]
     if not isinstance(text, str) or not isinstance(expected, str):
         raise ValueError("input and output must be strings")
