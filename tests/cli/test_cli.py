@@ -145,6 +145,18 @@ def test_a_part_without_any_score_has_a_reason_and_without_any_total_the_exit_co
     assert "has no score" not in grpo_env("score", "arithmetic", file, *out).stderr
 
 
+def test_a_failure_is_told_before_that_a_part_was_not_asked_and_also_of_a_part_behind_a_gate(file, tmp_path):
+    (tmp_path / "no_judge.py").write_text("def fails(completion):\n    raise ValueError('no model')\n")
+    fails = f"'{tmp_path}/no_judge.py:fails'"
+    parts = f"{{rule: {{use: accuracy}}, judge: {{use: {fails}}}}}"
+    appeal = f"verifiers.ap={{use: appeal, weight: 0, groups: all, of: {parts}}}"
+    gated = f"verifiers.gated={{use: {fails}, weight: 0, when: accuracy}}"
+    done = grpo_env("score", "arithmetic", file, appeal, gated, "--workers", "1", "--out", tmp_path / "scores.jsonl")
+    reason = "the first reason is error: ValueError: no model (no_judge.py:2)"
+    assert f"judge has no score; {reason}" in done.stderr
+    assert f"gated has no score for 1 completion; {reason}" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("command", "name", "advice"),
     [
