@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 from rich.table import Table
-from rich.text import Text
 
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
@@ -42,5 +41,5 @@ def settings() -> Table:
 
     table = Table("setting", "default", "meaning", box=None, header_style="bold")
     for name, field in FIELDS.items():
-        table.add_row(name, str(field.default) or '""', Text(str(field.description).replace("``", "")))
+        table.add_row(name, str(field.default) or '""', str(field.description).replace("``", ""))
     return table

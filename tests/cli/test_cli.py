@@ -157,6 +157,25 @@ def test_a_failure_is_told_before_that_a_part_was_not_asked_and_also_of_a_part_b
     assert f"gated has no score for 1 completion; {reason}" in done.stderr
 
 
+def test_texts_of_users_are_printed_as_they_are(file, tmp_path):
+    (tmp_path / "odd.yaml").write_text(
+        "version: 1\ntask: odd\ndescription: 'uses [/INST] tags'\n"
+        "dataset: {path: rows.jsonl, split: {train: 1}, answer: '{{ answer }}'}\n"
+        "prompt: {user: '2+3?'}\nverifiers: {'b[red][/x]': {use: accuracy}}\nmetric: 'b[red][/x]'\n"
+    )
+    assert "uses [/INST] tags" in grpo_env("tasks", GRPO_ENV_TASKS=str(tmp_path)).stdout
+    done = grpo_env("score", tmp_path / "odd.yaml", file, "--out", tmp_path / "out.jsonl")
+    assert (done.returncode, "b[red][/x] (metric)" in done.stderr) == (0, True)
+    assert "no :fire:.yaml" in grpo_env("score", tmp_path / "no :fire:.yaml", file).stderr
+    hacks = tmp_path / "own_hacks.py"
+    hacks.write_text(
+        "from grpo_env.audit import hack\n\n\n"
+        "@hack('odd [/x]', knows='prompt', rule='undeserved')\ndef odd(target):\n    return 'x'\n"
+    )
+    audited = grpo_env("audit", tmp_path / "odd.yaml", "--hacks", hacks, "--only", "odd [/x]", "--limit", "1")
+    assert (audited.returncode, audited.stderr) == (0, "")
+
+
 @pytest.mark.parametrize(
     ("command", "name", "advice"),
     [
