@@ -6,15 +6,18 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
 import pytest
 
 from grpo_env.cli.app import main
-from grpo_env.cli.options import split_overrides
+from grpo_env.cli.options import ending_by_sigterm, split_overrides
+from grpo_env.core import Completion, Example, Score, Verifier, score_one
 from grpo_env.trainer.engine.bundled import BUNDLED
 
 from .. import forked
@@ -174,6 +177,18 @@ def test_texts_of_users_are_printed_as_they_are(file, tmp_path):
     )
     audited = grpo_env("audit", tmp_path / "odd.yaml", "--hacks", hacks, "--only", "odd [/x]", "--limit", "1")
     assert (audited.returncode, audited.stderr) == (0, "")
+
+
+@dataclass(frozen=True)
+class EndsItself(Verifier):
+    def __call__(self, example, completion):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return Score(1.0)
+
+
+def test_sigterm_is_no_failure_of_the_verifier_that_it_interrupts():
+    with pytest.raises(SystemExit, match="143"), ending_by_sigterm():
+        score_one(EndsItself(), Example("1"), Completion("x"))
 
 
 @pytest.mark.parametrize(
