@@ -1,4 +1,4 @@
-"""A reward that looks fine and has 46 exploits; the first page of the documentation shows ten of them.
+"""A reward that looks fine and has 40 exploits; the first page of the documentation shows ten of them.
 
 grpo_env audit examples/naive_reward.yaml --verifiers examples/naive_reward.py
 """

@@ -459,6 +459,9 @@ class BatchVerifier(Verifier):
         return [[next(scores) for _ in group.completions] for group in groups]
 
 
+_RAISED = (Exception, SystemExit)  # of a verifier: a reward may run a model's exit()
+
+
 def score_one(verifier: Verifier, example: Example, completion: Completion) -> Score:
     """The score of one completion, called ``total``. Catches everything that a verifier raises."""
     return score_groups(verifier, [Group(example, (completion,))])[0][0]
@@ -474,7 +477,7 @@ def score_groups(verifier: Verifier, groups: Sequence[Group], name: str | None =
         raise TypeError(f"score_groups takes a verifier, such as task.verifier, not a {type(verifier).__name__}")
     try:
         rows = verifier.score_groups(groups) if _watch is None else _watch.score_groups(verifier, groups)
-    except Exception as error:
+    except _RAISED as error:
         rows = [[_failed(error)] * len(group.completions) for group in groups]
     return rows if name is None else [[score.relabel(name=name) for score in scores] for scores in rows]
 
@@ -529,17 +532,17 @@ def _run(score: Callable[[], Sequence[Score]], count: int) -> list[Score]:
         for result in scores:
             if not isinstance(result, Score):
                 raise TypeError(f"the verifier returned {result!r}, not a Score")
-    except Exception as error:
+    except _RAISED as error:
         scores = [_failed(error)] * count
     seconds = (time.perf_counter() - start) / count if count else 0.0
     return [result.relabel(seconds=seconds) for result in scores]
 
 
-def _failed(error: Exception) -> Score:
+def _failed(error: BaseException) -> Score:
     return Score(None, "error", explanation=f"{type(error).__name__}: {error}{_raised_at(error)}")
 
 
-def _raised_at(error: Exception) -> str:
+def _raised_at(error: BaseException) -> str:
     """The last line, of the file that the package called or of those beside it, that led to an exception."""
     frames = [
         (Path(frame.f_code.co_filename), line)

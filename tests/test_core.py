@@ -69,6 +69,24 @@ def test_an_exception_of_a_verifier_becomes_an_unscored_score():
 
 
 @dataclass(frozen=True)
+class Exits(Verifier):
+    def __call__(self, example, completion):
+        if completion.text == "stop":
+            raise KeyboardInterrupt
+        exec(completion.text)
+        return Score(1.0)
+
+
+def test_the_exit_of_a_program_that_a_verifier_runs_is_an_exception_too():
+    texts = [Completion("raise SystemExit(3)"), Completion("pass")]
+    exits, fine = score_groups(Exits(), [Group(Example("1"), texts)])[0]
+    assert (exits.value, exits.status, exits.explanation[:14]) == (None, "error", "SystemExit: 3 ")
+    assert fine.value == 1
+    with pytest.raises(KeyboardInterrupt):
+        score_one(Exits(), Example("1"), Completion("stop"))
+
+
+@dataclass(frozen=True)
 class Longest(GroupVerifier):
     def group(self, example, completions):
         most = max(len(completion.text) for completion in completions)

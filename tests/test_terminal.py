@@ -1,7 +1,11 @@
 """Texts of models and files for a terminal."""
 
-import pytest
+import io
 
+import pytest
+from rich.table import Table
+
+from grpo_env.console import plain_console
 from grpo_env.terminal import end_of, escape_controls, printable, quoted, visible
 
 
@@ -28,3 +32,12 @@ def test_fields_are_on_one_line_and_bounded():
     assert (quoted(None), quoted("4\x07")) == ("none", r"'4\x07'")
     assert end_of("y" + "x" * 160) == "…" + "x" * 160
     assert end_of("so 4") == "so 4"
+
+
+def test_a_plain_console_prints_texts_as_they_are():
+    console, text = plain_console(file=io.StringIO(), width=80, force_terminal=True), "b[red] [/x] :fire: 12 'a'"
+    table = Table(text)
+    table.add_row(text)
+    console.print(text)
+    console.print(table)
+    assert console.file.getvalue().count(text) == 3

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from grpo_env.errors import UsageError
@@ -24,6 +25,12 @@ from .sample import LabelRow
 KEYS: dict[str, bool | str] = {"y": True, "n": False, "s": UNSURE}
 UNDO, QUIT = "u", "q"
 HELP = "y: the answer is correct   n: it is wrong   s: cannot tell   u: undo   q: quit"
+_REQUIRED: dict[str, tuple[tuple[type, ...], str]] = {  # of a row to be labeled
+    **dict.fromkeys(("task", "metric", "problem", "text", "explanation", "stratum"), ((str,), "a text")),
+    **dict.fromkeys(("answer", "gold", "kind"), ((str, NoneType), "a text or null")),
+    "verdict": ((bool,), "true or false"),
+    "stratum_size": ((int,), "a whole number"),
+}
 _ENDS = (QUIT, "", "\x03", "\x04")  # the last two are Ctrl-C and Ctrl-D, where a terminal passes them on
 
 
@@ -43,12 +50,21 @@ def read_labels(path: Path) -> list[LabelRow]:
             raise UsageError(f"{where}: is neither a row to be labeled nor a label of one above")
         if "stratum_size" in row and _key(row) in rows:
             raise UsageError(f"{where}: the same completion as above")
+        if _key(row) not in rows:
+            _check(row, where)
         rows.setdefault(_key(row), row)["label"] = _label(row.get("label"), where)
     return list(rows.values())
 
 
 def _key(row: LabelRow) -> tuple[str, ...]:
     return tuple(str(row.get(name)) for name in ("file", "line", "id", "completion"))  # ids need not be unique
+
+
+def _check(row: LabelRow, where: str) -> None:
+    for key, (types, what) in _REQUIRED.items():
+        if not isinstance(row.get(key, ...), types):
+            problem = f"must be {what}" if key in row else f"is missing; it must be {what}"
+            raise UsageError(f'{where}: "{key}" {problem}')
 
 
 def _label(value: Any, where: str) -> bool | str | None:

@@ -15,7 +15,7 @@ from grpo_env.results.rows import location, question_of, read_scores
 from .strata import Verdict, merged, verdicts
 
 MAX_STRATA = 20
-MIN_LABELS = 5  # of a stratum, if it has so many completions and the sample is large enough
+MIN_LABELS = 5  # of a stratum, if it has so many completions
 TEXT_LENGTH = 1500  # last characters of a completion in a row to be labeled
 PROBLEM_LENGTH = 4000
 
@@ -29,7 +29,7 @@ def draw(scores: Path, size: int, seed: int = 0, second: str | None = None) -> l
 
     Raises ``UsageError`` if there are no scored rows, or if they have no texts.
     """
-    strata = _strata(scores, second, min(MAX_STRATA, max(2, size // 10)))
+    strata = _strata(scores, second, most_strata(size))
     sizes = Counter(filter(None, strata))
     if not sizes:
         raise UsageError(f"{scores}: no scored completions")
@@ -46,6 +46,11 @@ def draw(scores: Path, size: int, seed: int = 0, second: str | None = None) -> l
         rows.append(label_row(verdict, strata[place], sizes[strata[place]]))
     random.Random(seed).shuffle(rows)
     return rows
+
+
+def most_strata(size: int) -> int:
+    """The most strata of a sample of ``size`` rows."""
+    return min(MAX_STRATA, max(2, size // 10))
 
 
 def _strata(scores: Path, second: str | None, most: int) -> list[str]:

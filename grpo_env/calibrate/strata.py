@@ -66,12 +66,12 @@ def is_accepted(stratum: str) -> bool:
 
 
 def merged(sizes: Mapping[str, int], most: int) -> dict[str, str]:
-    """The stratum that each stratum becomes: itself for the largest ``most``, for others one of all with its verdict.
+    """The stratum that each stratum becomes: itself for the largest, for others one of all with its verdict.
 
-    Strata of different verdicts are never merged, so there can be two more than ``most``.
+    At least two remain, as strata of different verdicts are never merged, and otherwise at most ``most``.
     """
     ranked = sorted(sizes, key=lambda name: (-sizes[name], name))
-    small = ranked[most:]
+    small = ranked[most - 2 :] if len(ranked) > most else []
     verdicts = Counter(map(is_accepted, small))
     names = {name: name for name in ranked}
     for name in small:

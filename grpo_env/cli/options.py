@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,8 +13,9 @@ from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
-from rich.console import Console
+from rich.text import Text
 
+from grpo_env.console import plain_console
 from grpo_env.errors import UsageError, install, nearest
 from grpo_env.rows.writer import new_file
 from grpo_env.terminal import escape_controls
@@ -26,12 +27,19 @@ if TYPE_CHECKING:
 
 EXTRAS = {"serve": ("fastapi", "uvicorn"), "view": ("duckdb", "starlette", "uvicorn")}
 
-console = Console(stderr=True, highlight=False)  # messages; stdout is for data
+console = plain_console(stderr=True)  # messages; stdout is for data
 
 
 def say(text: str, style: str | None = None) -> None:
     """Print a message as it is, on one line however long; texts of models and files cannot steer the terminal."""
-    console.print(escape_controls(text), style=style, markup=False, soft_wrap=True)
+    console.print(escape_controls(text), style=style, soft_wrap=True)
+
+
+@contextmanager
+def status(start: str) -> Iterator[Callable[[str], None]]:
+    """Shows on a terminal what the block is doing: ``start``, then what it calls the function with."""
+    with console.status(start) as shown:
+        yield lambda text: shown.update(Text(escape_controls(text)))
 
 
 def _load_verifiers(paths: list[Path] | None) -> list[Path] | None:
@@ -127,16 +135,22 @@ def write_new(file: Path, text: str, *, overwrite: bool | None = None) -> None:
         out.write(text.encode())
 
 
+class _TerminatedError(BaseException):
+    """SIGTERM arrived. No ``SystemExit``, which is a failure of the verifier that it passes through."""
+
+
 @contextmanager
 def ending_by_sigterm() -> Iterator[None]:
     """SIGTERM unwinds the stack as Ctrl-C does, so that work is saved; exit code 143, as for programs ended by it."""
 
     def end(number: int, frame: FrameType | None) -> NoReturn:
         say("ended by SIGTERM", "red")
-        sys.exit(128 + number)
+        raise _TerminatedError
 
     before = signal.signal(signal.SIGTERM, end)
     try:
         yield
+    except _TerminatedError:
+        sys.exit(128 + signal.SIGTERM)
     finally:
         signal.signal(signal.SIGTERM, before)

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.console import Console
 
+from grpo_env.console import plain_console
 from grpo_env.errors import UsageError
 from grpo_env.rows.writer import check_free
 from grpo_env.terminal import escape_controls, printable
 
-from .options import Split, TaskKeys, TaskName, VerifierFiles, console, loaded_task, say, write_new
+from .options import Split, TaskKeys, TaskName, VerifierFiles, loaded_task, say, status, write_new
 
 if TYPE_CHECKING:
     from grpo_env.audit import AuditRequest
@@ -65,7 +65,7 @@ def list_tasks(
         table = Table("task", "description", "file", box=None, header_style="bold")
         for row in found:
             table.add_row(*row.values())
-        Console().print(table)
+        plain_console().print(table)
     for problem in problems:
         say(f"grpo_env: {problem}", "red")
     if problems:
@@ -186,14 +186,14 @@ def audit(
     for file in hacks or []:
         load_hacks(file)
     request = AuditRequest(limit, only or [], budget)
-    with console.status("reading data") as status:
+    with status("reading data") as progress:
         if data is not None:
             functions = [task, *(overrides or [])]
-            results = {"texts": audit_foreign(functions, data, request, progress=status.update)}
+            results = {"texts": audit_foreign(functions, data, request, progress=progress)}
         elif re.fullmatch(r".+\.py:[\w,]+", task):
             raise UsageError(f"{task}: a function needs rows to be audited on; add --data FILE")
         else:
-            results = _audits(loaded_task(task, overrides), request, split, status.update)
+            results = _audits(loaded_task(task, overrides), request, split, progress)
     if as_json and len(results) > 1:
         print(json.dumps({name: result.to_dict() for name, result in results.items()}, indent=2))
     else:
@@ -234,8 +234,8 @@ def export_env(name: str, to: str, out: Path) -> None:
         checked = check_task(task)
         if not checked.ok:
             say("note: check finds errors; they are in the README", "yellow")
-        with console.status("attacking the reward") as status:  # as audit does by default
-            audits = map(str, _audits(task, AuditRequest(), "train", status.update).values())
+        with status("attacking the reward") as progress:  # as audit does by default
+            audits = map(str, _audits(task, AuditRequest(), "train", progress).values())
         texts = {"check": str(checked), "audit": "\n\n".join(audits)}
         return {key: printable(text).replace(f"{task.folder.absolute()}/", "") for key, text in texts.items()}
 

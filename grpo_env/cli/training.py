@@ -43,11 +43,10 @@ Timeout = Annotated[float, typer.Option(min=1.0, help="Seconds that a request to
 
 def _list_settings(show: bool) -> None:
     if show:
-        from rich.console import Console
-
+        from grpo_env.console import plain_console
         from grpo_env.docgen.task_summary import settings
 
-        Console().print(settings())
+        plain_console().print(settings())
         raise typer.Exit
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from grpo_env.console import plain_console
 from grpo_env.errors import UsageError
 
 from .options import VerifierFiles, say, write_new
@@ -24,7 +24,6 @@ def list_verifiers(context: typer.Context) -> None:
     if context.invoked_subcommand is not None:
         return
     from rich.table import Table
-    from rich.text import Text
 
     from grpo_env.docgen.catalogue import summary
     from grpo_env.docgen.documented_fields import options
@@ -34,8 +33,8 @@ def list_verifiers(context: typer.Context) -> None:
     for name in names():
         cls = find(name)
         option_names = ", ".join(option.name for option in options(cls))
-        table.add_row(name, Text(summary(cls).replace("``", "")), Text(option_names))
-    Console().print(table)
+        table.add_row(name, summary(cls).replace("``", ""), option_names)
+    plain_console().print(table)
 
 
 @verifiers_app.command("show")

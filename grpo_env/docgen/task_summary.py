@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 from rich.table import Table
-from rich.text import Text
 
 from grpo_env.taskfile.schema import Split
 from grpo_env.taskfile.task import Task
+from grpo_env.taskfile.yaml_file import entry_line
 
 
 def describe(task: Task, split: Split) -> str:
@@ -29,10 +30,11 @@ def describe(task: Task, split: Split) -> str:
         lines += ["---", f"{line} of the {split} split"]
     lines += ["---", f"id: {example.id}", f"answer: {example.answer}", "", "verifiers:"]
     for name, spec in task.spec.verifiers.items():
-        given = spec.model_dump(exclude_unset=True)
-        shown = {"weight": spec.weight} | given  # the default of a part without one comes first
-        options = ", ".join(f"{key}: {value}" for key, value in shown.items())
-        lines.append(f"  {name}{' (metric)' if name == task.metric else ''}: {{{options}}}")
+        written = partial(spec.model_dump, mode="json", by_alias=True)
+        shown = written(include={"weight"}) | written(
+            exclude_unset=True
+        )  # the default of a part without one comes first
+        lines.append(f"  {entry_line(f'{name} (metric)' if name == task.metric else name, shown)}")
     return "\n".join(lines)
 
 
@@ -42,5 +44,5 @@ def settings() -> Table:
 
     table = Table("setting", "default", "meaning", box=None, header_style="bold")
     for name, field in FIELDS.items():
-        table.add_row(name, str(field.default) or '""', Text(str(field.description).replace("``", "")))
+        table.add_row(name, str(field.default) or '""', str(field.description).replace("``", ""))
     return table

@@ -74,7 +74,7 @@ def score_files(
         check_new(out.path, (".jsonl", ".parquet"), overwrite=True)
     inputs = _open_inputs(task, files, options)
     for file in inputs:
-        console.print(f"{file.name}: {file.file_format.name}", markup=False)
+        console.print(f"{file.name}: {file.file_format.name}")
     examples = _examples(task, options.split, {file.file_format.joins for file in inputs})
     readers = tuple(file.reader(examples, options.text) for file in inputs)
     job = Job(task, tuple(file.name for file in inputs), readers, options.text, options.advantages)

@@ -18,7 +18,7 @@ MAX_KEYS = 1_000_000  # of groups that are remembered, so that memory does not g
 
 def warn(console: Console, line: str) -> None:
     """Print a line on which something is to be done; texts of files in it cannot steer the terminal."""
-    console.print(escape_controls(line), markup=False, style="yellow", soft_wrap=True)
+    console.print(escape_controls(line), style="yellow", soft_wrap=True)
 
 
 class Problems:

@@ -11,6 +11,8 @@ from grpo_env.equality import is_correct
 
 from .scorer import RowResult
 
+FAILURES = ("error", "bad_gold")  # statuses of a part that was asked, and has no score
+
 
 @dataclass
 class ScoreSummary:
@@ -43,7 +45,9 @@ class ScoreSummary:
     first_of_kind: dict[str, str] = field(default_factory=dict)
     """The first gold answer of each kind, with its line."""
     first_reasons: dict[str, str] = field(default_factory=dict)
-    """Why each part without parts of its own first had no value: its status and explanation."""
+    """Why each part without parts of its own first had no value, other than a failure: its status and explanation."""
+    first_failures: dict[str, str] = field(default_factory=dict)
+    """The same of its failures, whose statuses are in ``FAILURES``."""
     zero_reasons: Counter[str] = field(default_factory=Counter)
     """How often the metric was 0 for a reason, of two reasons at most."""
     seconds: float = 0.0
@@ -61,7 +65,8 @@ class ScoreSummary:
                     judged = part
                 self.statuses[part.name][part.status] += 1
                 if part.value is None and not part.parts and part.status != "left_out":
-                    self.first_reasons.setdefault(part.name, f"{part.status}: {part.explanation}")
+                    reasons = self.first_failures if part.status in FAILURES else self.first_reasons
+                    reasons.setdefault(part.name, f"{part.status}: {part.explanation}")
                 if part.value is not None:
                     self.sums[part.name] += part.value  # type: ignore[assignment]
                     self.scored[part.name] += 1
@@ -84,7 +89,7 @@ class ScoreSummary:
             if name == "statuses":
                 for part, counts in value.items():
                     self.statuses[part].update(counts)
-            elif name in ("first_of_kind", "first_reasons"):
+            elif name in ("first_of_kind", "first_reasons", "first_failures"):
                 setattr(self, name, value | getattr(self, name))
             elif isinstance(own := getattr(self, name), Counter):
                 own.update(value)

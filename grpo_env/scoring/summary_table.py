@@ -15,7 +15,7 @@ from grpo_env.taskfile.kinds_of_golds import compares_by_kind, odd_golds
 from grpo_env.taskfile.task import Task
 
 from .problems import warn
-from .summary import ScoreSummary
+from .summary import FAILURES, ScoreSummary
 
 Advance = Callable[[int, int], None]  # by this size (``InputFile.size``) and number of completions
 
@@ -61,9 +61,12 @@ def print_summary(
         label = f"{name} (metric)" if name == task.metric else name
         table.add_row(label, "-" if mean is None else f"{mean:.4f}", f"{summary.scored[name]:,}", others)
     console.print(table)
-    for name, why in summary.first_reasons.items():
+    for name, why in (summary.first_reasons | summary.first_failures).items():
         if not summary.scored[name]:
             warn(console, f"{name} has no score; the first reason is {why}")
+        elif name in summary.first_failures:
+            failed = sum(summary.statuses[name][status] for status in FAILURES)
+            warn(console, f"{name} has no score for {counted(failed, 'completion')}; the first reason is {why}")
     if len(summary.zero_reasons) == 1 and summary.zero_reasons.total() == summary.scored[task.metric] > 1:
         (why,) = summary.zero_reasons
         warn(console, f"{task.metric} is 0 for all {summary.scored[task.metric]:,} completions, for one reason: {why}")

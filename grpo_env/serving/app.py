@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
+import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, FastAPI, HTTPException, Query, Response
-from fastapi.middleware.trustedhost import TrustedHostMiddleware
+from fastapi.responses import JSONResponse
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from grpo_env import __version__
 from grpo_env.core import Score
@@ -21,6 +24,7 @@ from grpo_env.scoring.row_reader import InputRow
 from grpo_env.taskfile.task import Task
 
 from .error_responses import ERRORS, add_error_handlers
+from .local_server import is_loopback
 from .pieces import read_items, response_body
 from .schemas import Health, RewardRequest, RewardResponse, ScoreRequest, ScoreResponse
 from .worker_pool import WorkerPool
@@ -39,8 +43,8 @@ def make_app(tasks: Mapping[str, Task], pool: WorkerPool, token: str | None = No
         redoc_url=None,
         redirect_slashes=False,
     )
-    if token is None:  # on a loopback address: a name that a web page made point here is not the machine's
-        app.add_middleware(TrustedHostMiddleware, allowed_hosts=["localhost", "127.0.0.1", "::1", "[::1]"])
+    if token is None:  # on a loopback address
+        app.add_middleware(OwnHost)
     add_error_handlers(app, pool.deadline)
     checked = [] if token is None else [Depends(_token_check(token))]
     app.include_router(_routes(tasks, pool), dependencies=checked)
@@ -51,6 +55,22 @@ def make_app(tasks: Mapping[str, Task], pool: WorkerPool, token: str | None = No
         return Health(status="ok", workers=pool.alive, restarts=pool.restarts)
 
     return app
+
+
+class OwnHost:
+    """Answers only requests for this machine: a name that a web page made point here is not the machine's."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        host = re.sub(r":\d*$", "", Headers(scope=scope).get("host", ""))
+        detail = (
+            f"Host: {host[:100]!r} is not this machine; ask for localhost or 127.0.0.1, "
+            "or start the server with a token and --host"
+        )
+        await (self._app if is_loopback(host) else JSONResponse({"detail": detail}, 400))(scope, receive, send)
 
 
 def _token_check(token: str) -> Callable[..., None]:

@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
+from fastapi.exception_handlers import http_exception_handler
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
+from starlette.exceptions import HTTPException
 
 from grpo_env.errors import RunError, UsageError, nearest
 
@@ -28,6 +30,7 @@ def add_error_handlers(app: FastAPI, deadline: float) -> None:
     """Answer exceptions with ``{"detail": "..."}``."""
     late = f"not scored within {deadline:g} s (--deadline); send it again, with fewer items, or start more --workers"
     app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _unreadable)
     app.add_exception_handler(UsageError, _responding(422))
     app.add_exception_handler(RunError, _responding(503))
     app.add_exception_handler(TimeoutError, _responding(504, late))
@@ -38,8 +41,18 @@ def _responding(status: int, detail: str | None = None) -> Callable[[Request, Ex
     return lambda _, error: JSONResponse({"detail": str(error) if detail is None else detail}, status)
 
 
+async def _unreadable(request: Request, error: Exception) -> Response:
+    """FastAPI's answer, with the reason if it could not read a body."""
+    assert isinstance(error, HTTPException)
+    if error.__cause__ is not None:
+        error.detail = f"the body cannot be read; send JSON in UTF-8, without compression ({error.__cause__})"
+    return await http_exception_handler(request, error)
+
+
 def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
+    if isinstance(error.body, bytes):
+        return JSONResponse({"detail": "the body: send JSON, with the header Content-Type: application/json"}, 422)
     body = RewardRequest if request.url.path == "/get_reward" else ScoreRequest
     details = dict.fromkeys(_detail(problem, body) for problem in error.errors()[:MAX_REPORTED])
     return JSONResponse({"detail": "; ".join(details)}, 422)

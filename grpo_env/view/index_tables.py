@@ -10,7 +10,7 @@ from grpo_env.rows.reader import LONGEST
 PART_KEYS = ("value", "weight", "status", "answer", "gold", "kind", "rule", "explanation")
 MAX_PROMPT = 2000  # characters kept of the last message of a prompt
 MAX_NAME = 300  # characters kept of an id, an answer, a gold answer
-NAME, WHOLE, NUMBER = f"left({{v}}, {MAX_NAME})", "TRY_CAST({v} AS BIGINT)", "number({v})"
+NAME, WHOLE, NUMBER = "one_line({v})", "TRY_CAST({v} AS BIGINT)", "number({v})"
 # An id is compared where there is no group, so that what is cut off must count.
 LONG = f"CASE WHEN length({{v}}) > {MAX_NAME} THEN left({{v}}, {MAX_NAME}) || md5({{v}}) ELSE {{v}} END"
 CHAT = "starts_with({v}, '[{{\"role\":') AND json_valid({v})"  # a list, or JSON in a Parquet column of texts
@@ -36,6 +36,8 @@ COLUMNS = {
     "line": ("line", WHOLE),
 }
 MACROS = (
+    # Values of filters, which forms send with other line ends and pages show without invisible characters.
+    f"CREATE OR REPLACE MACRO one_line(x) AS regexp_replace(left(x, {MAX_NAME}), '[\\s\\p{{C}}]+', ' ', 'g')",
     "CREATE OR REPLACE MACRO number(x) AS CASE WHEN isfinite(TRY_CAST(x AS DOUBLE)) THEN TRY_CAST(x AS DOUBLE) END",
     f"CREATE OR REPLACE MACRO same(a, b) AS abs(a - b) <= {TOLERANCE} * greatest(1, abs(a), abs(b))",
 )
@@ -72,7 +74,9 @@ def texts_sql(kind: str, parts: int, most: int | None) -> str:
     metric = f"v[{first} + {len(PART_KEYS)} * (list_position($leaves, {at['metric']}) - 1) + {{}}]"
     columns.append(f"number({metric.format(0)}) AS verdict")
     for key in ("answer", "gold", "kind", "rule", "explanation"):
-        columns.append(f"nullif(left({metric.format(PART_KEYS.index(key))}, {MAX_NAME}), '') AS {key}")
+        text = metric.format(PART_KEYS.index(key))
+        kept = f"left({text}, {MAX_NAME})" if key in ("answer", "gold") else f"one_line({text})"
+        columns.append(f"nullif({kept}, '') AS {key}")
     statuses = [at["status"]]
     for part in range(parts):
         start = first + part * len(PART_KEYS)

@@ -15,6 +15,7 @@ from grpo_env.errors import UsageError
 
 def label_row(id: str, **changes: object) -> dict:
     row = {"id": id, "completion": 0, "problem": "1+1?", "text": f"It is {id}", "answer": id, "gold": "2"}
+    row |= {"task": "t", "metric": "m", "kind": None, "explanation": "the same number"}
     return row | {"verdict": True, "stratum": "accepted", "stratum_size": 9, "label": None} | changes
 
 
@@ -144,6 +145,12 @@ def test_control_characters_do_not_reach_the_terminal(tmp_path: Path) -> None:
         (json.dumps(label_row("a")), "line 5: the same completion as above"),
         ('{"id": "a", "completion": 0, "label": "yes"}', 'line 5: "label" must be true'),
         ('{"id": "a", "completion": 0, "label": 2}', 'line 5: "label" must be true'),
+        (json.dumps(label_row("z", verdict="accepted")), 'line 5: "verdict" must be true or false'),
+        (json.dumps(label_row("z", stratum_size="9")), 'line 5: "stratum_size" must be a whole number'),
+        (
+            json.dumps({key: value for key, value in label_row("z").items() if key != "explanation"}),
+            'line 5: "explanation" is missing; it must be a text',
+        ),
     ],
 )
 def test_lines_that_are_not_labels(file: Path, line: str, message: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grpo_env.calibrate.sample import MIN_LABELS, allocate, draw, labeled_rows
+from grpo_env.calibrate.sample import MIN_LABELS, allocate, draw, labeled_rows, most_strata
 from grpo_env.calibrate.strata import is_accepted, merged, verdicts
 from grpo_env.errors import UsageError
 
@@ -63,13 +63,25 @@ def test_strata_by_hand() -> None:
 
 def test_small_strata_are_merged_within_their_verdict() -> None:
     sizes = {"accepted: a": 50, "accepted: b": 3, "rejected: a": 40, "rejected: b": 2, "rejected: c": 1}
-    assert merged(sizes, 2) == {
+    assert merged(sizes, 5) == {name: name for name in sizes}
+    assert set(merged(sizes, 2).values()) == {"accepted: others", "rejected: others"}
+    assert merged(sizes, 4) == {
         "accepted: a": "accepted: a",
         "rejected: a": "rejected: a",
         "accepted: b": "accepted: b",  # the only one of its verdict
         "rejected: b": "rejected: others",
         "rejected: c": "rejected: others",
     }
+
+
+@given(st.dictionaries(st.sampled_from([f"{v}: {n}" for v in ("accepted", "rejected") for n in range(20)]),
+                       st.integers(1, 10**6), min_size=1), st.integers(10, 300))  # fmt: skip
+def test_a_sample_has_the_strata_and_the_labels_that_the_page_says(sizes: dict[str, int], size: int) -> None:
+    names = merged(sizes, most_strata(size))
+    assert len(set(names.values())) <= min(20, max(2, size // 10))
+    assert all(name.partition(":")[0] == new.partition(":")[0] for name, new in names.items())
+    totals = {new: sum(sizes[name] for name in names if names[name] == new) for new in names.values()}
+    assert all(count >= min(5, totals[name]) for name, count in allocate(totals, size).items())
 
 
 def test_allocation_by_hand() -> None:

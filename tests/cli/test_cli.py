@@ -6,15 +6,18 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
 import pytest
 
 from grpo_env.cli.app import main
-from grpo_env.cli.options import split_overrides
+from grpo_env.cli.options import ending_by_sigterm, split_overrides
+from grpo_env.core import Completion, Example, Score, Verifier, score_one
 from grpo_env.trainer.engine.bundled import BUNDLED
 
 from .. import forked
@@ -143,6 +146,49 @@ def test_a_part_without_any_score_has_a_reason_and_without_any_total_the_exit_co
     assert (counted.returncode, "no completion has a total" in counted.stderr) == (1, True)
     assert (watched.returncode, "no completion has a total" in watched.stderr) == (0, False)
     assert "has no score" not in grpo_env("score", "arithmetic", file, *out).stderr
+
+
+def test_a_failure_is_told_before_that_a_part_was_not_asked_and_also_of_a_part_behind_a_gate(file, tmp_path):
+    (tmp_path / "no_judge.py").write_text("def fails(completion):\n    raise ValueError('no model')\n")
+    fails = f"'{tmp_path}/no_judge.py:fails'"
+    parts = f"{{rule: {{use: accuracy}}, judge: {{use: {fails}}}}}"
+    appeal = f"verifiers.ap={{use: appeal, weight: 0, groups: all, of: {parts}}}"
+    gated = f"verifiers.gated={{use: {fails}, weight: 0, when: accuracy}}"
+    done = grpo_env("score", "arithmetic", file, appeal, gated, "--workers", "1", "--out", tmp_path / "scores.jsonl")
+    reason = "the first reason is error: ValueError: no model (no_judge.py:2)"
+    assert f"judge has no score; {reason}" in done.stderr
+    assert f"gated has no score for 1 completion; {reason}" in done.stderr
+
+
+def test_texts_of_users_are_printed_as_they_are(file, tmp_path):
+    (tmp_path / "odd.yaml").write_text(
+        "version: 1\ntask: odd\ndescription: 'uses [/INST] tags'\n"
+        "dataset: {path: rows.jsonl, split: {train: 1}, answer: '{{ answer }}'}\n"
+        "prompt: {user: '2+3?'}\nverifiers: {'b[red][/x]': {use: accuracy}}\nmetric: 'b[red][/x]'\n"
+    )
+    assert "uses [/INST] tags" in grpo_env("tasks", GRPO_ENV_TASKS=str(tmp_path)).stdout
+    done = grpo_env("score", tmp_path / "odd.yaml", file, "--out", tmp_path / "out.jsonl")
+    assert (done.returncode, "b[red][/x] (metric)" in done.stderr) == (0, True)
+    assert "no :fire:.yaml" in grpo_env("score", tmp_path / "no :fire:.yaml", file).stderr
+    hacks = tmp_path / "own_hacks.py"
+    hacks.write_text(
+        "from grpo_env.audit import hack\n\n\n"
+        "@hack('odd [/x]', knows='prompt', rule='undeserved')\ndef odd(target):\n    return 'x'\n"
+    )
+    audited = grpo_env("audit", tmp_path / "odd.yaml", "--hacks", hacks, "--only", "odd [/x]", "--limit", "1")
+    assert (audited.returncode, audited.stderr) == (0, "")
+
+
+@dataclass(frozen=True)
+class EndsItself(Verifier):
+    def __call__(self, example, completion):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return Score(1.0)
+
+
+def test_sigterm_is_no_failure_of_the_verifier_that_it_interrupts():
+    with pytest.raises(SystemExit, match="143"), ending_by_sigterm():
+        score_one(EndsItself(), Example("1"), Completion("x"))
 
 
 @pytest.mark.parametrize(

@@ -45,10 +45,10 @@ BAD = [
     ({"task": "obeys", "items": [{"completion": [{}] * 100_000}]}, 422, "items.0.completion.0.role: field required"),
     (b'{"task":"obeys","items":[{"completion":"x","num_tokens":NaN}]}', 422, "items.0.num_tokens: "),
     (b'{"task":"obeys","items":[{"completion":"x","num_tokens":1e999}]}', 422, "items.0.num_tokens: "),
-    (b'{"task":"obeys","items":[{"completion":"x","info":{"n":%s}}]}' % (b"9" * 5000), 400, "error parsing the body"),
-    (b'{"task":"obeys","items":[{"completion":"\xff"}]}', 400, "error parsing the body"),
-    (b'{"task":"obeys","items":' + b"[" * 100_000, 400, "error parsing the body"),
-    (b'{"task":"obeys","items":' + b'{"a":' * 100_000, 400, "error parsing the body"),
+    (b'{"task":"obeys","items":[{"completion":"x","info":{"n":%s}}]}' % (b"9" * 5000), 400, "limit (4300 digits)"),
+    (b'{"task":"obeys","items":[{"completion":"\xff"}]}', 400, "send JSON in UTF-8, without compression ('utf-8'"),
+    (b'{"task":"obeys","items":' + b"[" * 100_000, 400, "maximum recursion depth"),
+    (b'{"task":"obeys","items":' + b'{"a":' * 100_000, 400, "maximum recursion depth"),
 ]
 
 
@@ -73,8 +73,10 @@ def test_only_uncompressed_json_is_accepted(server):
     item = json.dumps({"task": "obeys", "items": [{"completion": "abc"}]}).encode()
     assert server.post(item, Content_Type="application/json; charset=utf-8").values == [3.0]
     for content_type in ("text/plain", "application/x-www-form-urlencoded", "application/jsonp", ""):
-        assert server.post(item, Content_Type=content_type).status == 422
-    assert server.post(gzip.compress(item), Content_Encoding="gzip").status == 400
+        reply = server.post(item, Content_Type=content_type)
+        assert (reply.status, "with the header Content-Type: application/json" in reply.detail) == (422, True)
+    reply = server.post(gzip.compress(item), Content_Encoding="gzip")
+    assert (reply.status, "without compression" in reply.detail) == (400, True)
 
 
 WRONG_TOKENS = [
@@ -117,11 +119,22 @@ def hasty(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("host", "status"), [("localhost", 200), ("127.0.0.1:80", 200), ("[::1]:80", 200), ("evil.example", 400)]
+    ("host", "status"),
+    [
+        ("localhost", 200),
+        ("127.0.0.1:80", 200),
+        ("[::1]:80", 200),
+        ("evil.example", 400),
+        ("127.0.0.1.evil.example:80", 400),
+        ("[::1", 400),
+        ("", 400),
+    ],
 )
 def test_a_server_without_a_token_answers_only_requests_for_this_machine(hasty, host, status):
     received = exchanged(hasty, f"GET /healthz HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
     assert received.startswith(f"HTTP/1.1 {status} ".encode())
+    body = json.loads(received.rpartition(b"\r\n\r\n")[2])
+    assert ("with a token and --host" in body.get("detail", "")) == (status == 400)
 
 
 @pytest.mark.parametrize(

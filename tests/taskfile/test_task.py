@@ -844,9 +844,23 @@ def test_a_process_weight_of_0_watches_a_rule_without_rewarding_it():
     assert weights["equations"] == (0.0, 0.0)
     assert weights["accuracy"] == (1.0, 1.0)
     shown = describe(load_task("arithmetic", {key: 0, "verifiers.soft_format": {}}), "eval")
-    assert "  equations: {weight: 0.0, use: equation_steps, process: 0.0, expected: {{ equations }}}" in shown
+    assert "  equations: {weight: 0.0, use: equation_steps, process: 0.0, expected: '{{ equations }}'}" in shown
     assert "  soft_format: {weight: 1.0}" in shown
     assert "  tag_count: {weight: 0.0}" in shown
+
+
+def test_a_verifier_is_shown_as_a_file_takes_it(folder):
+    entry = {
+        "weight": {"linear": {"from": 1, "to": 0.5, "steps": 10}},
+        "use": "accuracy",
+        "kind": None,
+        "ignore_case": True,
+    }
+    task = load_task("arithmetic", {"verifiers.accuracy": entry})
+    (line,) = [line for line in describe(task, "eval").splitlines() if line.startswith("  accuracy (metric): ")]
+    shown = yaml.safe_load(line.partition(": ")[2])
+    assert shown == entry
+    assert load_task("arithmetic", {"verifiers.accuracy": shown}).spec == task.spec
 
 
 def test_all_splits_are_those_of_the_task_one_after_the_other(folder):

@@ -1,9 +1,11 @@
 """Pages through the application: who is let in, hostile texts, what is marked, and bad input."""
 
 import gzip
+import html
 import json
 import re
 import shutil
+from urllib.parse import urlencode
 
 import pyarrow
 import pyarrow.parquet
@@ -222,6 +224,20 @@ def test_sizes_are_bounded(row, write, index, browse):
     client = browse(index(write(rows)))
     for address in ("/", "/row/0", "/group/1"):
         assert len(client.get(address).text) < 200_000
+
+
+@pytest.mark.parametrize("reason", ["of a long reason " * 30, "line\n" * 100, "end\n", "a\r\nb\rc", "\x00\u202e\u200b"])
+def test_every_reason_of_the_menu_can_be_chosen(rows, write, index, browse, reason):
+    for n, made in enumerate(rows := json.loads(json.dumps(rows))):
+        made["parts"]["accuracy"]["explanation"] = f"{n % 2} {reason}"
+    client = browse(index(write(rows)))
+    menu = client.get("/").text.partition('<select name="reason">')[2].partition("</select>")[0]
+    values = [html.unescape(value) for value in re.findall('<option value="([^"]+)"', menu)]
+    assert len(values) == 2
+    for value in values:
+        sent = re.sub("\r\n|\r|\n", "\r\n", value)  # as a form sends it
+        reply = client.get("/?" + urlencode({"reason": sent}))
+        assert (reply.status_code, "<b>5</b> of 10 completions" in reply.text) == (200, True)
 
 
 def test_addresses_that_are_wrong_get_one_line(hostile, browse):

@@ -112,7 +112,7 @@ def train_reward_model(
     labelled = _read(verifier, loaded, files, task, request)
     train, held_out = _split(labelled, file, request.held_out, settings.seed)
     for line in _start_lines(loaded, name, labelled, train, held_out, settings):
-        console.print(line, markup=False, soft_wrap=True)
+        console.print(line, soft_wrap=True)
     if (prompts := len({row.prompt for row in held_out})) < FEW_HELD_OUT:
         few = f"only {counted(prompts, 'prompt')} held out: the figures below may be far off; label more prompts"
         console.print(f"{few}, or raise --held-out", style="yellow", soft_wrap=True)

@@ -71,7 +71,7 @@ def sampling_policy(config: TrainConfig, console: Console) -> Iterator[Policy]:
         if policy.accelerator.num_processes > 1:
             raise UsageError("this command runs in one process; to use several GPUs, sample on servers (sampling.url)")
         policy = replace(policy, rollout_engine=engine)
-        engine.report = lambda message: console.print(message, markup=False, style="red")
+        engine.report = lambda message: console.print(message, style="red")
         engine.start(policy)
         engine.update_weights(policy, 0)
         print_policy(policy, console)
@@ -80,4 +80,4 @@ def sampling_policy(config: TrainConfig, console: Console) -> Iterator[Policy]:
 
 def print_policy(policy: Policy, console: Console) -> None:
     """Print the model's size, precision and device."""
-    console.print(f"model      {model_line(policy)}", markup=False, soft_wrap=True)
+    console.print(f"model      {model_line(policy)}", soft_wrap=True)

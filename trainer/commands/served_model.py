@@ -77,7 +77,7 @@ class ServedModel:
     def print_to(self, console: Console) -> None:
         """Print what samples and where."""
         limits = f"{counted(self.endpoint.concurrency, 'request')} at once, of at most {self.endpoint.timeout:g} s"
-        console.print(f"model      {self.name} at {self.endpoint.base_url}: {limits}", markup=False, soft_wrap=True)
+        console.print(f"model      {self.name} at {self.endpoint.base_url}: {limits}", soft_wrap=True)
 
     def sample(
         self,

@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from rich.console import Console
-from rich.text import Text
 
+from grpo_env.console import plain_console
 from grpo_env.core import Example, Score
 from grpo_env.terminal import escape_controls
 
@@ -59,20 +59,20 @@ class RunConsole:
 
     def __init__(self, steps: int, console: Console | None = None, *, process: int = 0) -> None:
         """``process``: of several, only number 0 shows more than ``report``."""
-        self.console = console or Console(stderr=True, highlight=False, quiet=process > 0)
+        self.console = console or plain_console(stderr=True, quiet=process > 0)
         self.steps, self._process = steps, process
         self._rows: deque[Row] = deque(maxlen=RECENT_ROWS)
         self._last_line_seconds = -LINE_INTERVAL
 
     def print(self, line: str, style: str = "") -> None:
         """Print a line. Brackets are not markup, and nothing steers the terminal."""
-        self.console.print(Text(escape_controls(line), style=style), soft_wrap=True)
+        self.console.print(escape_controls(line), style=style, soft_wrap=True)
 
     def report(self, line: str) -> None:
         """Print a line about a problem of this process, which may be none of the others'."""
         if self._process:
             line = f"process {self._process}: {line}"
-            Console(stderr=True, highlight=False).print(Text(escape_controls(line), style="red"), soft_wrap=True)
+            plain_console(stderr=True).print(escape_controls(line), style="red", soft_wrap=True)
         else:
             self.print(line, "red")
 

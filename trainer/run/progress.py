@@ -36,7 +36,7 @@ def progress(label: str, total: int, console: Console, advice: str = "") -> Iter
         while not finished.wait(LINE_INTERVAL):
             left = clock((time.monotonic() - began) / done * (total - done)) if done else "?"
             line = f"{label}: {done:,} of {total:,} completions, left {left}{further}"
-            console.print(line, markup=False, style="dim", soft_wrap=True)
+            console.print(line, style="dim", soft_wrap=True)
             further = ""
 
     thread = threading.Thread(target=print_lines, daemon=True)

@@ -6,9 +6,9 @@ import io
 import time
 
 import pytest
-from rich.console import Console
 
 from grpo_env import Example, Score
+from grpo_env.console import plain_console
 from grpo_env.trainer.run.console import RunConsole
 from grpo_env.trainer.run.progress import clock
 
@@ -48,7 +48,7 @@ def eval_row(step: int, accuracy: float | None = 0.5) -> dict[str, object]:
 
 def output_of(rows: list[dict], steps: int = 5) -> str:
     out = io.StringIO()
-    console = RunConsole(steps, Console(file=out, width=120, highlight=False))
+    console = RunConsole(steps, plain_console(file=out, width=120))
     for row in rows:
         console.show(row)
     return out.getvalue()
@@ -94,7 +94,7 @@ def test_an_alert_is_printed_on_its_own_line() -> None:
 def test_a_long_evaluation_shows_its_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("grpo_env.trainer.run.progress.LINE_INTERVAL", 0.001)
     out = io.StringIO()
-    console = RunConsole(5, Console(file=out, width=120))
+    console = RunConsole(5, plain_console(file=out, width=120))
     with console.progress("evaluation after 0 steps", 40, "; eval.at_start=false skips it") as advance:
         advance(3)
         advance(4)
@@ -105,7 +105,7 @@ def test_a_long_evaluation_shows_its_progress(monkeypatch: pytest.MonkeyPatch) -
     assert out.getvalue().count("; eval.at_start=false skips it") == 1  # in the first line
     assert "evaluation after 0 steps: 7 of 40 completions, left 0:00\n" in out.getvalue()
     monkeypatch.setattr("grpo_env.trainer.run.progress.LINE_INTERVAL", 1000.0)
-    console = RunConsole(5, Console(file=(quick := io.StringIO()), width=120))
+    console = RunConsole(5, plain_console(file=(quick := io.StringIO()), width=120))
     with console.progress("evaluation after 0 steps", 40) as advance:
         advance(40)
     assert quick.getvalue() == ""
@@ -121,7 +121,7 @@ def test_other_processes_show_their_own_problems_alone(capsys: pytest.CaptureFix
 
 def test_brackets_in_text_are_not_markup() -> None:
     out = io.StringIO()
-    console = RunConsole(1, Console(file=out, width=80))
+    console = RunConsole(1, plain_console(file=out, width=80))
     text = "[bold]not markup[/bold] [/x]"
     console.completions("now", [(Example("e", answer="7"), text, Score(0.5, explanation="[red]"))])
     assert text in out.getvalue()
@@ -132,7 +132,9 @@ def test_texts_do_not_steer_the_terminal() -> None:
     out = io.StringIO()
     hostile = "\x1b]0;title\x07 \u202e"
     example = Example(hostile, hostile, answer=hostile)
-    RunConsole(1, Console(file=out)).completions("now", [(example, f"a\n{hostile}", Score(0.5, explanation=hostile))])
+    RunConsole(1, plain_console(file=out)).completions(
+        "now", [(example, f"a\n{hostile}", Score(0.5, explanation=hostile))]
+    )
     assert not set(hostile[:1] + hostile[-1]) & set(out.getvalue())
     assert out.getvalue().count("\\x1b]0;title\\x07 \\u202e") == 5
     assert "a\n" in out.getvalue()
