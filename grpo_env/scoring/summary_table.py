@@ -13,9 +13,12 @@ from rich.table import Table
 from grpo_env.plural import counted
 from grpo_env.taskfile.kinds_of_golds import compares_by_kind, odd_golds
 from grpo_env.taskfile.task import Task
+from grpo_env.terminal import visible
 
 from .problems import warn
 from .summary import FAILURES, ScoreSummary
+
+LONGEST_REASON = 300  # characters shown
 
 Advance = Callable[[int, int], None]  # by this size (``InputFile.size``) and number of completions
 
@@ -62,14 +65,19 @@ def print_summary(
         table.add_row(label, "-" if mean is None else f"{mean:.4f}", f"{summary.scored[name]:,}", others)
     console.print(table)
     for name, why in (summary.first_reasons | summary.first_failures).items():
+        first = f"the first reason is {visible(why, LONGEST_REASON)}"
         if not summary.scored[name]:
-            warn(console, f"{name} has no score; the first reason is {why}")
+            warn(console, f"{name} has no score; {first}")
         elif name in summary.first_failures:
             failed = sum(summary.statuses[name][status] for status in FAILURES)
-            warn(console, f"{name} has no score for {counted(failed, 'completion')}; the first reason is {why}")
+            warn(console, f"{name} has no score for {counted(failed, 'completion')}; {first}")
     if len(summary.zero_reasons) == 1 and summary.zero_reasons.total() == summary.scored[task.metric] > 1:
         (why,) = summary.zero_reasons
-        warn(console, f"{task.metric} is 0 for all {summary.scored[task.metric]:,} completions, for one reason: {why}")
+        warn(
+            console,
+            f"{task.metric} is 0 for all {summary.scored[task.metric]:,} completions, for one reason: "
+            f"{visible(why, LONGEST_REASON)}",
+        )
     if summary.nothing_scored:
         warn(console, "no completion has a total")
     completions = summary.completions - completions_before

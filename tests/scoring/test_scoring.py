@@ -302,6 +302,17 @@ def test_what_is_no_label_is_an_error(label: object) -> None:
         label_value(label)
 
 
+def test_a_reason_is_told_on_one_line_and_shortened(task):
+    summary, console = ScoreSummary(), Console(file=io.StringIO(), width=400)
+    result = score_one_row(task, {"answer": "5", "completion": "#### 5"})
+    failed = Score(None, "error", explanation="two\nlines " + "x" * 5000, name=task.metric)
+    summary.add(result._replace(scores=(failed,)), task.metric)
+    print_summary(summary, task, console, seconds=1.0, completions_before=0)
+    (line,) = [line for line in console.file.getvalue().splitlines() if "the first reason is" in line]
+    assert "error: two\\nlines xxx" in line
+    assert len(line) < 400
+
+
 def test_a_metric_that_is_0_for_one_reason_everywhere_is_said_to_be(task):
     def said(completions):
         summary = ScoreSummary()
