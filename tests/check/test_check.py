@@ -413,8 +413,8 @@ def test_a_tolerance_raises_no_alarm_also_where_the_row_decides(tmp_path, tolera
 
 
 def test_an_appeal_is_heard_as_in_a_group_with_a_correct_completion(tmp_path):
-    (tmp_path / "rewards.py").write_text("def a_digit(completion):\n    return any(map(str.isdigit, completion))\n")
-    parts = {"rule": {"use": "accuracy"}, "second": {"use": "rewards.py:a_digit"}}
+    (tmp_path / "any_digit.py").write_text("def a_digit(completion):\n    return any(map(str.isdigit, completion))\n")
+    parts = {"rule": {"use": "accuracy"}, "second": {"use": "any_digit.py:a_digit"}}
     verifiers = {"accuracy": {"use": "appeal", "of": parts}}
     cases = [{"completion": "<answer>6</answer>", "answer": "5", "accuracy": 0}]  # alone, as in a file of completions
     task = make_task(tmp_path, verifiers=verifiers, cases=cases)
