@@ -194,7 +194,8 @@ def _with_accepted(
 def _in_tags(
     format: Format, text: str, sources: Sequence[Source], accepts: Callable[[str], bool] | None = None
 ) -> ExtractedAnswer | None:
-    tags = find_tags(text, format.answer or "answer") if "<" in text else []
+    tag = format.answer or "answer"
+    tags = find_tags(text, tag) if f"{tag}>" in text else []
     if not tags:
         return other_tags(text)
 
