@@ -125,6 +125,12 @@ def is_safe_mode() -> bool:
     return os.environ.get(SAFE, "") not in ("", "0")
 
 
+def refuse_in_safe_mode(source: object) -> None:
+    """Raises ``UsageError`` in safe mode, before the code of ``source`` runs: a file, or a setting that names it."""
+    if is_safe_mode():
+        raise UsageError(f"{source}: {SAFE}=1 refuses all code that is not built in")
+
+
 def find(name: str) -> type[Verifier]:
     """The verifier class called ``name``. Raises ``UsageError`` for an unknown name."""
     if is_safe_mode() and name not in BUILT_IN and (":" in name or name in names()):
@@ -159,8 +165,7 @@ def load_file(file: Path) -> list[str]:
 
     Its folder is appended to ``sys.path``, so that the worker processes of a scoring run can import it too.
     """
-    if is_safe_mode():
-        raise UsageError(f"{file}: {SAFE}=1 refuses all code that is not built in")
+    refuse_in_safe_mode(file)
     module = _import_file(file)
     registered = sorted(name for name, cls in _registered.items() if cls.__module__ == module)
     if not registered:

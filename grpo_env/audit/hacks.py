@@ -12,7 +12,7 @@ from pathlib import Path
 
 from grpo_env.check.perturbations import CHANGES
 from grpo_env.errors import UsageError
-from grpo_env.registry import SAFE, is_safe_mode
+from grpo_env.registry import refuse_in_safe_mode
 
 from .hack import Build, Hack, Knows, Rule
 
@@ -193,8 +193,7 @@ def hack(family: str, *, knows: Knows = "gold", rule: Rule = "undeserved") -> Ca
 
 def load_hacks(file: Path) -> list[str]:
     """Run a Python file and return the names of the hacks that it adds. Raises ``UsageError``."""
-    if is_safe_mode():
-        raise UsageError(f"{file}: {SAFE}=1 refuses all code that is not built in")
+    refuse_in_safe_mode(file)
     if not file.is_file():
         raise UsageError(f"{file}: no such file; expected a Python file with hacks")
     before = set(HACKS)

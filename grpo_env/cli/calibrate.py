@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grpo_env.errors import UsageError
-from grpo_env.rows.writer import check_free, new_rows
+from grpo_env.rows.writer import new_rows
 
 from .options import say
 
@@ -66,7 +66,6 @@ def _draw(scores: Path, out: Path, size: int, seed: int, second: str | None) -> 
     from grpo_env.calibrate.report_lines import sample_lines
     from grpo_env.calibrate.sample import draw
 
-    check_free(out, overwrite=None)
     with new_rows(out, overwrite=None) as write:
         rows = draw(scores, size, seed, second)
         for row in rows:

@@ -31,9 +31,8 @@ def describe(task: Task, split: Split) -> str:
     lines += ["---", f"id: {example.id}", f"answer: {example.answer}", "", "verifiers:"]
     for name, spec in task.spec.verifiers.items():
         written = partial(spec.model_dump, mode="json", by_alias=True)
-        shown = written(include={"weight"}) | written(
-            exclude_unset=True
-        )  # the default of a part without one comes first
+        # the default weight of a part without one comes first
+        shown = written(include={"weight"}) | written(exclude_unset=True)
         lines.append(f"  {entry_line(f'{name} (metric)' if name == task.metric else name, shown)}")
     return "\n".join(lines)
 

@@ -282,13 +282,14 @@ def _delimiter(header: str) -> str:
 
 def with_short_floats(rows: Iterable[Mapping[str, Any]], names: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Rows, in whose columns ``names`` a number of 32 bits is its shortest decimal: 0.1, not 0.10000000149011612."""
-    import numpy
-
-    for row in rows if names else ():
-        numbers = {name: float(str(numpy.float32(row[name]))) for name in names if row[name] is not None}
-        yield {**row, **numbers}
     if not names:
         yield from map(dict, rows)
+        return
+    import numpy
+
+    for row in rows:
+        numbers = {name: float(str(numpy.float32(row[name]))) for name in names if row[name] is not None}
+        yield {**row, **numbers}
 
 
 def _parquet(name: str, stream: io.BufferedReader) -> Iterator[Record]:

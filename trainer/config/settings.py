@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
 
 from grpo_env.errors import UsageError
-from grpo_env.registry import SAFE, is_safe_mode, load_function
+from grpo_env.registry import load_function, refuse_in_safe_mode
 
 
 class Settings(BaseModel):
@@ -32,8 +32,7 @@ def load(name: str | None, setting: str) -> Callable[..., Any] | None:
     """The function of a setting. Raises ``UsageError``."""
     if name is None:
         return None
-    if is_safe_mode():
-        raise UsageError(f"{setting}={name}: {SAFE}=1 refuses all code that is not built in")
+    refuse_in_safe_mode(f"{setting}={name}")
     try:
         return load_function(name)
     except Exception as error:  # of the imported code

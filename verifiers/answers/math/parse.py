@@ -200,7 +200,7 @@ def _is_rounded(exact: Fraction, decimal: Fraction, places: int) -> bool:
 def _equation(text: str, depth: int) -> ParsedAnswer | None:
     """``x = 5``, ``(x,y) = (1,2)``, chains such as ``2+3 = 5`` and ``x = 10/2 = 5``; ``None`` for other equations."""
     sides = split(text, "=")
-    if len(sides) < 2 or not all(sides) or _RELATION.search(text):  # the sign is inside of \\sum_{i=1}^3
+    if len(sides) < 2 or not all(sides) or _RELATION.search(text):  # the sign is inside of \sum_{i=1}^3
         return None
     if len(sides) == 2 and (definition := _definition(text, sides[0], sides[1], depth)):
         return definition
