@@ -32,7 +32,8 @@ def plan_lines(mixture: Mixture, given: float | None, settings: Mapping[str, Any
     gpu = given or GPU
     config = TrainConfig.from_mapping(settings, defaults=mixture.defaults)
     prompt = config.sampling.max_prompt_tokens or PROMPT_TOKENS
-    plan, precision = plan_memory(config, gpu * 1e9, prompt), config.engine.precision.replace("auto", "bf16")
+    plan = plan_memory(config, gpu * 1e9, prompt)
+    precision = config.engine.precision.replace("auto", "bf16")
     weights = f"{plan.parameters:,} parameters ({plan.trained:,} trained)"
     yield f"plan       {config.model}: {weights}, {precision}, {gpu:g} GB"
     for phase, parts in (("always", plan.held), ("update", plan.update), ("sampling", plan.sampling)):

@@ -183,10 +183,8 @@ def plan_memory(config: TrainConfig, capacity: float, prompt_tokens: int) -> Mem
 
     ``prompt_tokens`` is the length of the longest prompt. Raises ``UsageError`` if the config cannot be loaded.
     """
-    model_config, autocast = (
-        load_model_config(config.model),
-        None if config.engine.precision == "fp32" else torch.bfloat16,
-    )
+    model_config = load_model_config(config.model)
+    autocast = None if config.engine.precision == "fp32" else torch.bfloat16
     size = 4.0 if autocast is None else 2.0  # bytes of what is computed, and of frozen weights
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(model_config)

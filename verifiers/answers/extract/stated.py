@@ -57,6 +57,7 @@ _NOT_STATED = lazy_compile(
     re.IGNORECASE,
 )
 _CONDITION = lazy_compile(r"\b(?:if|had|were|supposing|assuming)\b[^.!?\n]{0,140}\Z", re.IGNORECASE)
+"""Before "the answer would be 12." (Mr-Ben)."""
 _DOUBTED = lazy_compile(
     r"(?:n['\u2019]t|\bnot|\bnever)\s(?:think|believe|say|mean|true|certain|sure|the case|correct)\b[^.!?\n,;:]{0,40}$"
     r"|\b(?:doubt|unlikely|false) that\b[^.!?\n,;:]{0,40}$"
