@@ -57,8 +57,8 @@ class Accuracy(Verifier):
     unevaluated: Unevaluated = "wrong"
     """Whether 2+2, a sum, integral, limit or gcd is ``wrong`` or ``correct`` where the gold answer is its value."""
     notation: Notation = "flexible"
-    r"""Whether degrees for radians, ``b >= a`` for ``a <= b`` and ``x=2, y=-1`` for ``(2,-1)`` are equal
-    (``flexible``), or have to be written like the gold answer (``strict``)."""
+    """Whether ``b >= a`` for ``a <= b`` and ``x=2, y=-1`` for ``(2,-1)`` are equal (``flexible``), or have to be
+    written like the gold answer (``strict``)."""
     brackets: Brackets = "optional"
     """Whether ``5, 12, 13`` is correct for the tuple ``(5,12,13)``. Pairs that may be intervals need theirs anyway."""
     golds: Golds = "one"

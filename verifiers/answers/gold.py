@@ -127,7 +127,7 @@ def _read_mathematics(first: str, others: tuple[str, ...], kind: Kind, is_fixed:
         raise ValueError(f"{len(others) + 1} different answers")
     if isinstance(number := answer.content, Number):
         is_plain = kind == "number" and not (spelling or number.unit or number.numeral is not None)
-        is_small = number.value.denominator == 1 and 0 <= number.value < _LARGE
+        is_small = number.value.denominator == 1 and 0 <= number.value.numerator < _LARGE
         return Gold(first, answer, kind, spelling=spelling, digits=str(number.value) if is_plain and is_small else "")
     if problem := _problem(answer, timeout):
         return _only_text(first, problem)

@@ -32,8 +32,6 @@ from grpo_env.core import Completion, Format
 from grpo_env.lazy_regex import lazy_compile
 
 from ...blocks import after_block, find_tags, whole_turn
-from ..math.normal import normal
-from ..quantities.number import OverLimitError, read_number
 from .after import with_later_answers
 from .boxed import EMPTY, boxed
 from .ending import before_new_question, repeats_question, without_farewell
@@ -232,23 +230,11 @@ def _numbers_before(text: str, answer: ExtractedAnswer) -> list[str]:
         near = _JOINS.sub("", before[-MAX_LENGTH:])
         if near.endswith("="):
             near = near.rstrip("= ").rpartition("=")[2].strip()
-            if _is_converted(near, answer):
-                continue
         elif len(before) > MAX_LENGTH:
             continue
         if near and is_number(near):
             found.append(near)
     return found
-
-
-def _is_converted(side: str, answer: ExtractedAnswer) -> bool:
-    """Whether an equality gives a number another form: ``3^4 = \\boxed{81}``, ``120 minutes = \\boxed{2}``."""
-    try:
-        numbers = [read_number(normal(text)) for text in (side, answer.answers[0], answer.answers[0] + answer.unit)]
-    except OverLimitError:
-        return False
-    values = {number.value for number in numbers if number}
-    return len(values) == 1 or any(number.unit for number in numbers if number)
 
 
 def visible(text: str) -> str:

@@ -159,9 +159,5 @@ def _start(text: str, word: re.Match[str]) -> int | None:
 
 def _lines(text: str) -> list[tuple[str, int]]:
     """What the lines that start with ``A:`` or ``Ans:`` say, unless they are a list of options."""
-    lines, after = [], f"\n{text}"
-    end = 0
-    while match := _A_LINE.search(after, end):
-        end = match.end()
-        lines.append((match[1], end - 1))
+    lines = [(line[1], line.end() - 1) for line in _A_LINE.finditer(f"\n{text}")]
     return [] if lines and _OPTION_B.search(text, lines[0][1]) else lines[-MAX_ANSWERS:]

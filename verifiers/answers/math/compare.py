@@ -33,7 +33,7 @@ from ..quantities.number import Number, OverLimitError
 from ..quantities.units import same_unit, split_unit
 from .algebra import ALGEBRA, UnreadableError
 from .normal import same_text, squeezed
-from .notation import as_coordinates, as_vector, in_radians, without_argument
+from .notation import as_coordinates, as_vector, without_argument
 from .parsed import Content, Formula, Group, ParsedAnswer, Words
 from .percent_and_units import same_number
 from .real_sets import INFINITIES, real_set
@@ -43,6 +43,7 @@ MAX_PAIRS = 2500  # of elements of two sets
 _FIRST_LETTERS = frozenset("ABCDEFGHIJ")
 _TRUTH_VALUES = frozenset(("true", "false", "yes", "no", "t", "f"))  # a list of these has an order
 
+_DEGREE = ("°", 1)
 _RELATION = lazy_compile(r"[=<>]|\\(?:in|le|ge|ne)(?![a-z])")
 
 
@@ -74,7 +75,7 @@ def _names(variable: str) -> set[str]:
 def _other_kinds(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
     """The verdict where not both are numbers, by the first of these kinds that one of them is."""
     if rules.notation == "flexible":
-        gold, answer = as_coordinates(gold, answer) or in_radians(gold, answer) or (gold, answer)
+        gold, answer = as_coordinates(gold, answer) or (gold, answer)
     one, other = gold.content, answer.content
     if _is_chain(one):
         return _chain(one, answer, rules)
@@ -233,11 +234,10 @@ def _words(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
 
 def _by_algebra(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
     one, other = _formula(gold, opposite=answer), _formula(answer, opposite=gold)
-    if not same_unit(one.unit, other.unit):
+    is_other_angle = r"\pi" in one.text + other.text and one.unit != other.unit and _DEGREE in one.unit + other.unit
+    if is_other_angle or not same_unit(one.unit, other.unit):
         return Verdict(False, "a different unit")
     if squeezed(one.text) == squeezed(other.text):
-        return Verdict(True, "the same text")
-    if sorted(map(squeezed, gold.text.split("="))) == sorted(map(squeezed, answer.text.split("="))):  # MC = MR
         return Verdict(True, "the same text")
     if rules.notation == "strict" and _RELATION.findall(one.text) != _RELATION.findall(other.text):
         return Verdict(False, "not equal by algebra")

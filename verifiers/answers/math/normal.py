@@ -112,9 +112,8 @@ _WRAPPERS = (
     ("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"), ("**", "**"), ("__", "__"), ("*", "*"), ("`", "`"),
     ('"', '"'),
 )  # fmt: skip
-_FIRST_OF_WRAPPERS = frozenset('$\\*_`"<{')
+_FIRST_OF_WRAPPERS = frozenset('$\\*_`"{')
 _ENDINGS = ("p.m.", "a.m.", "..")  # where the period belongs to the answer
-_HTML = lazy_compile(r"<(b|i|u|em|strong|mark|code|p|span|div)>([^<>]*)</\1>", re.IGNORECASE)
 _BRACED = lazy_compile(r"(?:\\(?:boxed|fbox)\s*)?\{")
 _ESCAPED = lazy_compile(r"\\\\(?=[A-Za-z])")
 _DOLLARS = lazy_compile(r"(?<!\\)\$\$?")
@@ -240,8 +239,6 @@ def _without_wrappers(text: str) -> str:
             inner = text[len(opening) : -len(closing)]
             if opening not in inner.replace("\\$", ""):
                 text = inner.strip()
-    if html := _HTML.fullmatch(text):
-        text = html[2].strip()
     braced = _BRACED.match(text)
     if braced and text.endswith("}") and _closes_at_end(text, braced.end()):
         text = text[braced.end() : -1].strip()

@@ -1,4 +1,4 @@
-r"""One value in several notations: degrees and radians, ``b \ge a``, named coordinates; and lists as tuples.
+r"""One value in several notations: ``b \ge a``, named coordinates; and lists as tuples.
 
 The option ``notation`` says whether these count as equal, the option ``brackets`` whether a tuple needs its brackets.
 """
@@ -14,9 +14,6 @@ from ..quantities.number import Number
 from .parsed import Formula, Group, ParsedAnswer, Words
 from .real_sets import real_set
 
-DEGREES = (("°", 1),)
-RADIANS = frozenset(("rad", "radian"))
-
 _SEQUENCES = ("abcdefgh", "klmn", "pqrst", "uvw", "xyz")  # letters whose order everybody knows
 _ITS_ARGUMENT = lazy_compile(r"(?<=[A-Za-z\d}'])\([a-z](?:,[a-z])*\)\Z")
 _EIGENVALUE = lazy_compile(r"\\lambda_\{?\d\}?")  # whose numbers mean nothing
@@ -24,43 +21,6 @@ _EXTREMES = lazy_compile(r"(?:max|min|maximum|minimum|largest|smallest|greatest|
 _VARIABLE = lazy_compile(r"(?<![A-Za-z\\])[A-Za-df-z](?![A-Za-z])")
 _OR = lazy_compile(r"(?<![A-Za-z])or(?![A-Za-z])")
 _ALTERNATIVES = lazy_compile(r"(?<![A-Za-z])or(?![A-Za-z])|\\pm(?![A-Za-z])")
-
-
-def in_radians(one: ParsedAnswer, other: ParsedAnswer) -> tuple[ParsedAnswer, ParsedAnswer] | None:
-    r"""The angle in degrees of two answers in radians, if the other has a ``\pi`` or is in radians."""
-    first, second = _unit(one), _unit(other)
-    if first == DEGREES and _is_in_radians(other, second):
-        return _radians(one), _without_unit(other)
-    if second == DEGREES and _is_in_radians(one, first):
-        return _without_unit(one), _radians(other)
-    return None
-
-
-def _unit(answer: ParsedAnswer) -> tuple[tuple[str, int], ...] | None:
-    return answer.content.unit if isinstance(answer.content, Number | Formula) else None
-
-
-def _is_in_radians(answer: ParsedAnswer, unit: tuple[tuple[str, int], ...] | None) -> bool:
-    if unit:
-        return len(unit) == 1 and unit[0][0] in RADIANS and unit[0][1] == 1
-    return isinstance(answer.content, Formula) and r"\pi" in answer.content.text
-
-
-def _radians(answer: ParsedAnswer) -> ParsedAnswer:
-    content = answer.content
-    if isinstance(content, Number):
-        turn = content.value / 180
-        text = rf"\frac{{{turn.numerator}\pi}}{{{turn.denominator}}}"
-    else:
-        assert isinstance(content, Formula)
-        text = rf"\frac{{\pi}}{{180}}({content.text})"
-    return ParsedAnswer(text, Formula(text), answer.variable, text)
-
-
-def _without_unit(answer: ParsedAnswer) -> ParsedAnswer:
-    assert isinstance(answer.content, Number | Formula)
-    content = replace(answer.content, unit=())
-    return replace(answer, content=content, right_side=content.text if isinstance(content, Formula) else "")
 
 
 def as_coordinates(one: ParsedAnswer, other: ParsedAnswer) -> tuple[ParsedAnswer, ParsedAnswer] | None:

@@ -12,7 +12,6 @@ from .parsed import Words
 _OUTER = " .,;:!?\"'«»„“”‘’「」『』《》〈〉‹›"  # noqa: RUF001
 _WORDS = lazy_compile(r"[\"'(]?[^\W\d_](?:[^\W_]|[ .:,;'\"()&%!?/-])*")
 _WORD = lazy_compile(r"[A-Za-z]{3,}|(?:[A-Za-z]\.){2}|(?![\u0370-\u03ff])[^\W\d_\x00-\x7f]")
-_SHORT_WORDS = frozenset(("no", "ok", "up", "he", "we", "us", "me", "am", "pm"))
 _FUNCTIONS = {
     "sin", "cos", "tan", "cot", "sec", "csc", "log", "exp", "sqrt", "arcsin", "arccos", "arctan", "infty",
     "inf", "det", "pi", "sinh", "cosh", "tanh", "floor", "ceil",
@@ -26,7 +25,6 @@ _LETTER = lazy_compile(
 _LETTERS = lazy_compile(r"\\(?:begin|end)\{[a-z]*\*?\}|\\[A-Za-z]+|([A-Za-z]{2,})")
 _LITTLE_WORDS = {"or", "and", "to", "not", "but", "if", "is", "no", "the", "for", "was", "yes", "wrong"}
 _NO_ALPHABET = lazy_compile("[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
-_SEQUENCE = lazy_compile(r"(?<![A-Za-z\\])[A-Z]{3,} [A-Z]{3,}(?![A-Za-z])")  # CAA TCG
 
 
 def read_words(text: str) -> Words | None:
@@ -34,8 +32,6 @@ def read_words(text: str) -> Words | None:
     if letter := _LETTER.fullmatch(text):
         return Words(letter["letter"])
     words = _WORD.findall(text)
-    if text.casefold() in _SHORT_WORDS:
-        return Words(text)
     if not words or PRODUCT.fullmatch(text) or all(word in _FUNCTIONS for word in words):
         return None
     return Words(_plain(text)) if _WORDS.fullmatch(text) else None
@@ -43,7 +39,7 @@ def read_words(text: str) -> Words | None:
 
 def read_prose(text: str) -> Words | None:
     """A formula as words if it contains any that algebra would take for products of letters (``0 or 7``)."""
-    if (not text.isascii() and _NO_ALPHABET.search(text)) or _SEQUENCE.search(text):
+    if not text.isascii() and _NO_ALPHABET.search(text):
         return Words(_plain(text))
     for word in filter(None, _LETTERS.findall(text)):  # not LaTeX commands
         product = word.isupper() or list(word) == sorted(word) or list(word) == sorted(word, reverse=True)

@@ -42,8 +42,6 @@ _MIXED = lazy_compile(
 )
 _FRACTION = lazy_compile(rf"\\frac\s*\{{\s*{_SIDE}\s*\}}\s*\{{\s*{_SIDE}\s*\}}")
 _SLASHED = lazy_compile(rf"(?:({_UNSIGNED})|\(\s*({_SIGNED})\s*\))(?:\s*/|\s+(?:over|out of|in)(?=\s+\d+$))\s*{_SIDE}")
-_AND_A_HALF = lazy_compile(r"\s+and\s+(?:a|one)[\s-](half|third|quarter)\b")
-_PARTS = {"half": 2, "third": 3, "quarter": 4}
 _BASED = lazy_compile(
     r"(\()?([0-9A-Z]+(?:\.[0-9A-Z]+)?)(?(1)\))\s?"
     r"(?:_\s?(?:\{\s*\(?(?:base )?(\d+|[a-z]+)\)?\s*\}|(\d+|[a-z]{3,7}\b))|\(?base (\d+|[a-z]+)\)?)"
@@ -151,9 +149,7 @@ def _signs(text: str) -> tuple[int, str, int]:
 
 
 def _multiplied(value: Fraction, text: str, at: int, is_money: bool) -> tuple[Fraction, int]:
-    """A value with the words that follow it: ``and a half``, ``million``."""
-    if match := _AND_A_HALF.match(text, at):
-        return value + Fraction(1, _PARTS[match[1]]), match.end()
+    """A value with the words that follow it, such as ``million``."""
     match = _MAGNITUDE.match(text, at) or (_MAGNITUDE_OF_MONEY if is_money else _MAGNITUDE_OF_CURRENCY).match(text, at)
     return (value * 10 ** _MAGNITUDES[match[1].lower()], match.end()) if match else (value, at)
 

@@ -13,13 +13,11 @@ _FROM_20 = "twenty thirty forty fifty sixty seventy eighty ninety"
 SMALL = {word: value for value, word in enumerate(_BELOW_20.split())}
 SMALL |= {word: 10 * value for value, word in enumerate(_FROM_20.split(), start=2)}
 _SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-_DENOMINATORS = {"half": 2, "halve": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7,
-                 "eighth": 8, "ninth": 9, "tenth": 10, "hundredth": 100, "thousandth": 1000}  # fmt: skip
+_PARTS = {"half": 2, "halve": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7,
+          "eighth": 8, "ninth": 9, "tenth": 10, "hundredth": 100, "thousandth": 1000}  # fmt: skip
 _START = lazy_compile(rf"(?:(minus|negative)\s)?(?=(?:{'|'.join(SMALL)}|half)(?![A-Za-z]))", re.IGNORECASE)
 _WORD = lazy_compile(r"[\s-]*([A-Za-z]+)")
-_IN_DIGITS = lazy_compile(r"\s?\((\d+)\)")
-_OF_A = lazy_compile(r"(?:\sof)?\san?(?=\s[a-z])")
-_NAME = lazy_compile(r"\s?[A-Z][a-z]|-")  # Seven Samurai
+_NAME = lazy_compile(r"\s?[A-Z][a-z]|-|\san?\b")  # Seven Samurai, half a dozen
 
 
 def in_digits(text: str) -> str | None:
@@ -30,15 +28,12 @@ def in_digits(text: str) -> str | None:
     found = _words(text[:200], start.end())
     words, sign = [word for word, _ in found], "-" if start[1] else ""
     value, count = _cardinal(words)
-    fraction, more = _fraction(words[count:], value if count else 1)
-    if count + more == 0:
+    parts = _PARTS.get(words[count].removesuffix("s")) if count < len(words) else None
+    if count == 0 and parts is None:
         return None
-    end = found[count + more - 1][1]
-    if (repeated := _IN_DIGITS.match(text, end)) and int(repeated[1]) == fraction:  # eighteen (18)
-        end = repeated.end()
-    if fraction.denominator > 1 and (of := _OF_A.match(text, end)):  # half an hour, three quarters of a cup
-        end = of.end()
-    return None if _NAME.match(text, end) else f"{sign}{fraction}{text[end:]}"
+    number = Fraction(value if count else 1, parts or 1)
+    end = found[count if parts else count - 1][1]
+    return None if _NAME.match(text, end) else f"{sign}{number}{text[end:]}"
 
 
 def _words(text: str, at: int) -> list[tuple[str, int]]:
@@ -75,12 +70,3 @@ def _fits(group: int, small: int) -> bool:
     if group % 100 == 0:
         return True
     return group % 100 >= 20 and group % 10 == 0 and 0 < small < 10
-
-
-def _fraction(words: list[str], value: int) -> tuple[Fraction, int]:
-    """A number with the words of a fraction that follow it, and how many these are."""
-    if words and (part := _DENOMINATORS.get(words[0].removesuffix("s"))):
-        return Fraction(value, part), 1
-    if len(words) > 2 and words[0] == "and" and words[1] in ("a", "one") and words[2] in _DENOMINATORS:
-        return value + Fraction(1, _DENOMINATORS[words[2]]), 3
-    return Fraction(value), 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from grpo_env.lazy_regex import lazy_compile
 
 from .currencies import UNITS as CURRENCIES
+from .number_words import SMALL
 
 # One unit a line: the name that is used for it, then other spellings in lower case.
 _MEASURES = """
@@ -160,10 +161,9 @@ PRODUCT = lazy_compile(r"[xyz]+|[abc]+|[abcd]+|[pqr]+|[mn]+|[uvw]+")
 """Letters in a row that are a product."""
 ORDINALS = _words("third fourth fifth sixth seventh eighth ninth tenth")
 """Words that are a fraction, unless another one follows: 20 third graders."""
-NUMBER_WORDS = _words("""
-    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
-    eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion trillion
-    lakh crore millones millón millionen tausend milioni milhões milhão mille тысячи тысяч миллион миллиона миллионов
+NUMBER_WORDS = SMALL.keys() | _words("""
+    hundred thousand million billion trillion lakh crore millones millón millionen tausend milioni milhões milhão mille
+    тысячи тысяч миллион миллиона миллионов
     half halves third thirds fourth fourths fifth fifths sixth sixths seventh sevenths eighth eighths ninth ninths
     tenth tenths hundredth hundredths thousandth thousandths
     """)

@@ -47,9 +47,6 @@ _TAIL = lazy_compile(
     r"(?:\s*[%°]|\s*\\text\{[A-Za-z]\}(?:/[A-Za-z]+)?|\s+[A-Za-z]{2,}\.?(?:(?:\s|\s?/\s?)[A-Za-z]{2,}\.?|/[A-Za-z]){0,4}"
     rf"|\s+[A-Za-z]+/[A-Za-z]+){_POWER}$"
 )
-# 3+4j \Omega, but not v\Omega, which may be an angular velocity
-_OHMS = lazy_compile(r"(?<![A-Za-z])(?:[kMm]\s?)?\\Omega\Z")
-_OTHER_LETTER = lazy_compile(r"[A-Za-hln-z]")
 # A letter after a number, and its exponent: a unit, or a variable.
 _LONE_LETTER = lazy_compile(r"(\s?)([A-Za-z])(\s*(?:\^|\*\*)\s*(?:-?\d|\{\s*-?\d\s*\}))?")
 _TWO_LETTERS = lazy_compile(r"([A-Za-z]{2})(\s?(?:\^|\*\*)\s?(?:\d|\{\s*\d\s*\}))?")
@@ -88,9 +85,6 @@ def same_unit(first: Unit, second: Unit) -> bool:
     if not first or not second or first == second:
         return True
     one, other = dict(first), dict(second)
-    for unit, opposite in ((one, other), (other, one)):
-        if "unit" in unit:  # 12 square units: of any length
-            return unit["unit"] in opposite.values()
     only_one, only_other, common = one.items() - other.items(), other.items() - one.items(), one.items() & other.items()
     if (only_one and only_other) or not common:
         return False
@@ -113,8 +107,6 @@ def split_unit(text: str) -> tuple[str, Unit]:
     if match := _SIGN.match(core):
         sign, core = NAMES[match[1].lower()], core[match.end() :]
     match = _TAIL.search(core)
-    if core.endswith(r"\Omega") and not _OTHER_LETTER.search(_COMMAND.sub("", core)):
-        match = _OHMS.search(core)
     unit = read_unit(core, match.start()) if match else None
     if match and unit is not None and match.start() > 0:  # of "12 pi units" there is nothing to compare
         return core[: match.start()], joined(sign, unit)

@@ -7,7 +7,6 @@ of a constant is as good as the constant.
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -24,12 +23,6 @@ _TOKEN = lazy_compile(
     r"(?P<function>\\?(?:arc)?(?:sin|cos|tan|cot|sec|csc)h?(?![a-z])|\\?(?:ln|log(?!\s?_)|exp)(?![a-z])|e\s?\^)"
     r"|\\?sqrt(?![a-z])|\\(?:frac|cdot|times|pi)(?![A-Za-z])|(?P<other>[A-Za-z]{4}|['<>]|(?<![A-Za-z\\])i(?![A-Za-z]))"
     rf"|(?P<symbol>(?:[A-Za-z]|\\(?:alpha|beta|gamma|theta|lambda|mu|omega|phi)(?![A-Za-z])){_INDEX})|(?P<command>\\[A-Za-z]+)"
-)
-_DECLARED = lazy_compile(  # …, where C_1 and C_2 are arbitrary constants
-    r"(?P<body>.+?)\s*(?:[,;(]|(?=where|with|for))(?=.*(?:constant|\\mathbb))"
-    rf"(?:where|with|for|any|and|are|is|an?(?![a-z])|arbitrary|real|constants?|[A-DKMNabck]{_INDEX}(?![a-z])"
-    r"|of integration|\\in\s?\\mathbb\s?\{?\s?R\s?\}?|[\s,)])+",
-    re.DOTALL,
 )
 _IN_WORDS = lazy_compile(r"(?<=[+-])\s*constant\Z")
 _DIGIT_BEHIND = lazy_compile(r"(?<![A-Za-z\\])([CcK])(\d)(?!\d)")
@@ -90,8 +83,6 @@ def _is_antiderivative(form: _Form, constant: str) -> bool:
 def _form(text: str) -> _Form | None:
     if len(text) > MAX_LENGTH:
         return None
-    if ("constant" in text or "\\mathbb" in text) and (match := _DECLARED.fullmatch(text)):
-        text = match["body"]
     sides = split(_IN_WORDS.sub("C", _DIGIT_BEHIND.sub(r"\1_\2", text)), "=")
     unknown = _UNKNOWN.fullmatch(sides[0]) if len(sides) == 2 else None
     if len(sides) > 2 or (len(sides) == 2 and not unknown) or not sides[-1] or len(items(text)) > 1:
