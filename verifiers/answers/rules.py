@@ -59,7 +59,7 @@ _CHANGED = lazy_compile(
     rf"\b(?:{NEARLY}|if|twice|double|triple|than|approx|{BETWEEN}|squared|cubed|plus|minus|times the"
     r"|factorial|choose|divided|negative|more|less|fewer|before|below|upper|lower|up to"
     r"|step|BCE?|AD|[ap]\.?m|(?<=\d )per|way|short|added|subtracted|began|started|shared|dropped|differed|decrease"
-    r"|increase)(?!\w)",
+    r"|increase)(?!\w)|(?<=\d)\s?[-+]\s?\(?[A-Za-z\\]",
     re.IGNORECASE,
 )
 _DIFFERENCE = lazy_compile(  # 4 more emails in the morning than in the afternoon (SVAMP); not "4 more than the eggs"
@@ -69,8 +69,11 @@ _VERB = lazy_compile(r"\b(?:is|are|was|were|has|have|had|equals|costs)\b")
 _TEXT = lazy_compile(r"\$?\\(?:text|textbf|mathrm|mathbf|textit)\s?\{([^{}]*)\}\$?")
 _OPTION = lazy_compile(r"\([A-H]\)[,:]?\s+(?=\S)(?!\(?[A-H]\b)")
 _SAID_OPTION = lazy_compile(rf"{_OPTION.pattern}|[A-H][,.]\s+(?=\S)(?!\(?[A-H]\b)")  # The answer is C, Krazy Kola.
-_AMOUNT = lazy_compile(r"[-+$€£¥]{0,2}[\d.,]+(?: ?[^\W\d_]{2,}){0,2}\.?")  # 7 dozen, 31切れ
+_AMOUNT = lazy_compile(r"[-+$€£¥]{0,2}[\d.,]+(?: ?[^\W\d_]{2,}|[\u4e00-\u9fff]){0,2}[.\u3002]?")  # 7 dozen, 3525元
 _BEHIND = lazy_compile(r"(?<=\w)\s?\([^()]*=[^()]*\)\W*\Z")
+_OWNER = lazy_compile(r"\A[A-Z]\w+['\u2019]s\s")  # Brian's sister (CLUTRR)
+_SEPARATORS = lazy_compile(r"[\s,\u3001]|and")
+_OPTIONS = lazy_compile(r"(?=..)A?B?C?D?E?F?G?H?I?J?")  # several, in order
 _WORD = lazy_compile(r"[^\W\d_]{2}")
 _NO_SOLUTION = lazy_compile(
     r"(?:there (?:is|are) |(?:the|this) (?:equation|inequality|system(?: of equations)?|problem) has )?"
@@ -143,9 +146,9 @@ def may_state(text: str, source: str) -> bool:
 
 def is_named(gold: Gold, text: str, source: str, rules: Rules) -> bool:
     """Whether an answer names the gold answer: "The winner is Boston.", "So Boston is older.", ``Boston (1630)``."""
-    name = named(text) if source in ("last_line", "phrase") else None
-    if name is None:
+    if source not in ("last_line", "phrase"):
         return False
+    name = _OWNER.sub("", named(text) or (text if source == "phrase" else ""))
     if isinstance(gold.answer, Date):
         date = read_date(plain(name))
         return date is not None and same_date(gold.answer, date)
@@ -153,9 +156,10 @@ def is_named(gold: Gold, text: str, source: str, rules: Rules) -> bool:
 
 
 def letters(gold: Gold, text: str, source: str, rules: Rules) -> bool:
-    """Whether an answer is the letters of a list of options without anything between them: ``AB`` for ``A, B``."""
-    options = re.findall(r"\b[A-J]\b", gold.text)
-    return len(options) > 1 and options == sorted(options) == sorted(text.strip())
+    """Whether both are the same options, perhaps without anything between them: ``AB`` for ``A, B``."""
+    options, others = (_SEPARATORS.sub("", inner_text(side) or side) for side in (gold.text, text))
+    in_any_order = gold.kind == "set" or _SEPARATORS.search(text)
+    return _OPTIONS.fullmatch(options) is not None and options == ("".join(sorted(others)) if in_any_order else others)
 
 
 def listed(gold: Gold, text: str, source: str, rules: Rules) -> bool:
@@ -184,7 +188,7 @@ RULES = (
     Rule("named", ("text", "date"), is_named),
     Rule("listed", ("set",), listed),
     Rule("no solution", ("text", "set", "formula"), absent),
-    Rule("letters", ("set",), letters),
+    Rule("letters", ("set", "text", "formula"), letters),
     Rule("structure", ("formula", "set", "tuple"), structure),
 )
 

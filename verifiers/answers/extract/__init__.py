@@ -82,7 +82,11 @@ _MARKED = lazy_compile(r"\\(?:boxed|fbox)|####|\{\s?\"|\b(?:the )?(?:final )?ans
 _JOINS = lazy_compile(
     r"\A(?:[\s$*]|\\[(\[]|either\b)+|(?:[\s$*,.;:<>]|\\[)\]]|\b(?:or|and|so|then)\b)+\Z", re.IGNORECASE
 )
-_EITHER = lazy_compile(r"[}>]\W{0,3}\bor\b\W{0,3}(?=[{<]|\\(?:boxed|fbox))")  # {"answer": "A"} or {"answer": "B"}
+# Options that one sentence names: {"answer": "A"} or {"answer": "B"} (easy-problems-that-llms-get-wrong), \boxed{A} and
+# \boxed{B} (Rereading-LLM-Reasoning)
+_EITHER = lazy_compile(
+    r"[}>]\W{0,3}\bor\b\W{0,3}(?=[{<])|\\(?:boxed|fbox)\s?\{(?:[^{}\n]|\{[^{}\n]*\}){1,60}\}[^.!?\n]{1,60}\\(?:boxed|fbox)"
+)
 _FENCE = lazy_compile(r"\s*(```|\"\"\")[a-z0-9+#]{0,12}[ \t]*\n((?:(?!\1).)*)\1\s*", re.DOTALL)
 
 
@@ -166,7 +170,7 @@ def _last_accepted(
             if source == "answer_tag":
                 return None
             continue
-        if len(answer.answers) > 1 and _EITHER.search(text):
+        if len(accepted) > 1 and _EITHER.search(text):
             return answer
         is_only = len(accepted) == len(answer.answers)
         is_last = is_only or (source != "answer_tag" and accepted[-1] == answer.answers[-1])
@@ -243,5 +247,11 @@ def visible(text: str) -> str:
 
 
 def after_reasoning(format: Format, completion: Completion) -> str | None:
-    """What follows the reasoning: all of the text if it has no reasoning tag, ``None`` if the block is not closed."""
-    return after_block(visible(whole_turn(format, completion)[0]), format.reasoning)
+    """What follows the reasoning: all of the text if it has no reasoning tag, ``None`` if the block is not closed.
+
+    Where it is a channel (raw tokens of Gemma 4 and gpt-oss), the text after the last one.
+    """
+    text = visible(whole_turn(format, completion)[0])
+    for end in ("<channel|>", "<|channel|>final<|message|>") if "channel|>" in text else ():
+        text = text.rpartition(end)[2]
+    return after_block(text, format.reasoning)

@@ -9,7 +9,7 @@ from grpo_env.lazy_regex import lazy_compile
 _NEW_QUESTION = lazy_compile(
     r"\n[ \t]*(?:\*\*)?(?:Question|Q|Problem|User|Human)(?:[ \t]?\d{1,4})?(?:\*\*)?[ \t]?:"
     r"|\n#{2,6}[ \t]*(?:Instruction|Question|Problem|User|Human|Input)\b"
-    r"|<\|im_start\|>\s{0,3}user\b|<\|start_header_id\|>\s{0,3}user\b|<\|user\|>|<start_of_turn>\s{0,3}user\b|\[INST\]"
+    r"|<\|im_start\|>\s{0,3}user\b|<\|start_header_id\|>\s{0,3}user\b|<\|user\|>|<start_of_turn>\s{0,3}user\b|\[INST\]|<eoa>"
 )
 _REMAINS = lazy_compile(  # of a stop string
     r"(?:<eoa>|</s>|<\|[a-z_]{1,20}\|>|\n[ \t]{0,9}(?:Q|Question|User|Human|Problem)\s?:?)\Z"

@@ -21,6 +21,7 @@ _HEADING = lazy_compile(
     r"\*{0,2}\d{1,2}(?:\.\d{1,2})?(?:[.):]\s{1,3}\*{0,2}[A-Za-z]|\s{1,3}\*{0,2}[A-Z][a-z]+\s{1,3}[A-Za-z])"
 )
 _LAST_LINES = 3
+_NEAR = 20  # characters behind a number that may change it; what stands further behind describes it (GSM-Plus)
 _LONGEST_LINE = 200
 _NUMBER = lazy_compile(
     rf"\*{{0,2}}[-+]?(?:\\?[{SIGNS}]\s?)?[-+]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:/\d+)?(?:\s?\\?%)?(?=[\s,.]+[A-Za-z(])"
@@ -84,7 +85,9 @@ def _answer(line: str) -> str:
     if not _STARTS_LIKE_NUMBER.match(line):
         return line
     number = _NUMBER.match(line)
-    if number is None or is_number(line) or _CHANGED.search(line, number.end()) or _is_no_mathematics(line):
+    if number is None or is_number(line) or _is_no_mathematics(line):
+        return line
+    if _CHANGED.search(line, number.end(), number.end() + _NEAR):
         return line
     word = _FIRST_WORD.match(line, number.end())
     with_unit = line[: word.end()] if word else ""

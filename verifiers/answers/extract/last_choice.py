@@ -21,7 +21,7 @@ LONGEST_END = 2000  # characters of them
 _LETTER = lazy_compile(
     r"\*\*\W{0,2}(?P<bold>[A-J])(?=\W{0,2}\*\*|[.):]\s)|\b(?:[Oo]ption|[Cc]hoice)(?:\s|\\?_)[*(]{0,3}(?P<named>[A-J])(?![\w'])"
     r"|(?:\A[*\s]{0,4}|\b(?:is|are|be|as|option|choice|answer):?\s[*]{0,2})\((?P<bracketed>[A-J])\)"
-    r"|\((?P<at_end>[A-J])\)(?=[*.]{0,4}(?:\s|\Z))(?!\s[a-z])|\A(?P<label>[A-J])[.)]\s(?![A-Z]\.)"
+    r"|(?<!\))\((?P<at_end>[A-J])\)(?=[*.]{0,4}(?:\s|\Z))(?!\s[a-z])|\A(?P<label>[A-J])[.)]\s(?![A-Z]\.)"
     r"|\b(?:is|be|likely):?\s[*(]{0,3}(?P<said>[A-J])(?=[.:)]\s)"
 )
 # Another letter that is offered: "(B) looks right until ... so pick C"; not "C. A = 3, B = 4", the text of an option
@@ -41,8 +41,9 @@ _TRUTH_AT_END = lazy_compile(
     r"[*`\"']{0,3}(?P<truth>true|false|yes|no)\W*\Z",
     re.IGNORECASE,
 )
-_CHOSEN = lazy_compile(  # without a mark: "Therefore I choose C.", "D it is."
-    r"\b(?:choose|chose|pick|select|go (?:with|for)|answer|be|is)\W{1,3}[B-HJ](?![\w'])|\A\W*[B-HJ] it is\b"
+_CHOSEN = lazy_compile(  # without a mark: "Therefore I choose C.", "D it is.", "None of them is correct."
+    r"\b(?i:none|neither|either)\b"
+    r"|\b(?:choose|chose|pick|select|go (?:with|for)|answer|be|is)\W{1,3}[B-HJ](?![\w'])|\A\W*[B-HJ] it is\b"
 )
 _ENDS = "0123456789.!?*)`:\"'\u201d]|"  # of a text that is not cut off
 # What rules an option out, or only supposes it

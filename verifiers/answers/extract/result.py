@@ -33,6 +33,7 @@ _NUMBER_WORD = lazy_compile(
     r"|seventeen|eighteen|nineteen|twenty)",
     re.IGNORECASE,
 )
+_MARK = lazy_compile(r"<<[^<>\n]*>>")
 TRUTH = lazy_compile(r"yes|no|true|false", re.IGNORECASE)
 _TEXT = lazy_compile(r"\$?\\text\{[^{}]*\}\$?")
 _RELATION = lazy_compile(r"[=<>≡≈]|\\(?:equiv|approx|sim|leq?|geq?|mid)(?![a-z])")
@@ -87,8 +88,8 @@ def extracted(
 
 
 def _stripped(answer: str) -> str:
-    """An answer without white space and signs of success at its ends."""
-    answer = answer.strip()
+    """An answer without white space and signs of success at its ends, and without GSM8K's ``<<180=180>>``."""
+    answer = (_MARK.sub("", answer) if "<<" in answer else answer).strip()
     return answer if answer.isascii() else _SUCCESS.sub("", answer) or answer
 
 

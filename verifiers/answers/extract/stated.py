@@ -66,7 +66,7 @@ _DOUBTED = lazy_compile(
     re.IGNORECASE,
 )
 _INTRODUCED = lazy_compile(r"[^\n]*:\s*(?:\n|\Z)")  # "To find the answer, let's look at every option:"
-_LIST = lazy_compile(r"\n(?:1[.)]|[-*]|Step 1)\s+\*{0,2}[A-Za-z]")
+_LIST = lazy_compile(r"\n(?:(?:1[.)]|[-*]|Step 1)\s+\*{0,2}[A-Za-z]|\(?A[.)\u3001][^\n]*\n\s*\(?B[.)\u3001])")
 _REMARKS = {"correct", "right", "wrong", "incorrect", "as follows", "below", "above", "clear", "obvious"}
 _FORMULA = lazy_compile(r"[\d\\$]")
 _OPTION = lazy_compile(r"(?:option|choice|letter)\s+(?=[(\[]?[A-Za-z][)\].:]?)", re.IGNORECASE)

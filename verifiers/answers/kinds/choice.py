@@ -56,19 +56,20 @@ _OTHER = lazy_compile(
 _FORMULA = lazy_compile(r"[-+=<>→^\\]")
 _INSTEAD = lazy_compile(r"\s(?:instead of|rather than)\b")
 _QUOTED = lazy_compile(r"(?<!\w)['\u2018\u2019](\w)['\u2019](?!\w)")
+_REPEATED = lazy_compile(r"\b([A-J])\1{3,}\b")  # AAAAA, as LiveBench asks for it
 _YES_OR_NO = lazy_compile(r"\W*(?:yes|no)\b", re.IGNORECASE)
 
 _STARTS_WITH_OPTION = lazy_compile(
     r"[\s$*_\"'`]*+(?:(?:most |very )?likely\s"
     r"|(?:the )?(?:correct |right |best )?(?:option|choice|answer|letter)(?:(?: is)?:?\s|\\?_))*+"
     r"(?:\\(?:text|textbf|mathrm|mathbf)\s?\{)?[\s$*_\"'`]*"
-    r"(?:[(\[]\s?[A-Z]\s?[)\]]|[A-Z](?=$|[\s.,:;)}/\]*\"'`$—–-])(?!\s[a-z]+ing\b))"  # noqa: RUF001
+    r"(?:[(\[]\s?(?:[A-Z]|[a-e](?=\)\W*\Z))\s?[)\]]|[A-Z](?=$|[\s.,:;)}/\]*\"'`$—–-])(?!\s[a-z]+ing\b))"  # noqa: RUF001
 )
 
 
 def names_option(text: str) -> bool:
-    """Whether a text begins with one capital letter on its own: ``B``, ``(B) 42``, ``B, because …``, ``option B``."""
-    return _STARTS_WITH_OPTION.match(text) is not None
+    """Whether a text begins with a capital on its own: ``B``, ``(B) 42``, ``B, because …``; or is only ``(b)``."""
+    return _STARTS_WITH_OPTION.match(_REPEATED.sub(r"\1", text)) is not None
 
 
 class Named(NamedTuple):
@@ -99,7 +100,7 @@ def named_options(answer: str, letters: str) -> Named:
     (``B) 9, C) 12``), after "or", "perhaps" and the like, or in a correction.
     """
     text = normal(_LINE_END.sub("; ", answer)).replace("*", "") if len(answer) <= MAX_ANSWER else ""
-    text = _QUOTED.sub(r"\1", text)
+    text = _REPEATED.sub(r"\1", _QUOTED.sub(r"\1", text))
     patterns = _patterns(letters)
     first = patterns.head.match(text)
     if first is None:
@@ -113,7 +114,7 @@ def named_options(answer: str, letters: str) -> Named:
     if taken_back.rejected and not instead and first[0] == name and rest[:1].isspace():
         return Named()  # not "A) No, it is not", which is an option
     others = _offered(rest, has_label, patterns) if not (has_label and name.isdigit()) else []
-    others += [match[1] or match[2] for match in patterns.labeled.finditer(_BRACKETS.sub("", rest))]
+    others += [next(filter(None, match.groups())) for match in patterns.labeled.finditer(_BRACKETS.sub("", rest))]
     more = not has_label and _OTHER.match(rest) is not None
     for later in taken_back.answers if not instead else ():
         if match := patterns.head.match(later):
@@ -166,7 +167,9 @@ def _patterns(letters: str) -> _Patterns:
         spellings,
         head=lazy_compile(rf"(?i:{_INTRODUCED})?(?:\(({letter})\)|\[({letter})\]|{bare})"),
         any_letter=lazy_compile(rf"(?<!\w){letter}(?!\w)"),
-        labeled=lazy_compile(rf"(?<![\w(])(?<![A-Za-z] \()({letter})\)(?!{_VERB})|\(({letter})\)\s(?=[A-Z\d$\\])"),
+        labeled=lazy_compile(
+            rf"(?<![\w(])(?<![A-Za-z] \()({letter})\)(?!{_VERB})|(?<=, )\(({letter})\)\s|\(({letter})\)\s(?=[A-Z\d$\\])"
+        ),
         listed=lazy_compile(rf"(?i:{clause}{the_option}){run}"),
         doubted=lazy_compile(rf"(?i:{the_answer}|\b(?:or|plus|versus|vs|as well as|{_MAYBE})\b){doubt}"),
         doubted_in_reason=lazy_compile(rf"(?i:{the_answer}|\b{_MAYBE}\b|[,;]\s?or\b){doubt}"),

@@ -38,6 +38,10 @@ def names_truth(text: str) -> bool:
     return _WORD.match(plain(text)) is not None
 
 
+def _is_true(word: str) -> bool:
+    return word.casefold() in ("yes", "true")
+
+
 def same(gold: str, answer: str, ignore_case: bool) -> tuple[bool, bool]:
     """Whether an answer says the same as the gold answer, and whether it does so with its reason.
 
@@ -45,14 +49,14 @@ def same(gold: str, answer: str, ignore_case: bool) -> tuple[bool, bool]:
     """
     text = plain(answer)
     word = _WORD.match(text)
-    if word is None or word[1].casefold() != plain(gold).casefold() or not (ignore_case or word[1] == plain(gold)):
+    if word is None or _is_true(word[1]) != _is_true(plain(gold)) or not (ignore_case or word[1] == plain(gold)):
         return False, False
     rest = text[word.end() :]
     if not rest.strip(" .!"):
         return True, False
     behind = _REASON.match(rest)
     reason = rest[behind.end() :] if behind else ""
-    if not reason or _UNSURE.search(reason) or _AGAINST[word[1].casefold() in ("yes", "true")].search(reason):
+    if not reason or _UNSURE.search(reason) or _AGAINST[_is_true(word[1])].search(reason):
         return False, False
     items = [len(item.split()) for item in re.split("[,;/]", reason.strip(" .!"))]
     is_reason = max(items) > 1 and (len(items) == 1 or items[-1] > 1)  # "No, none of these, blue" is a list
