@@ -212,8 +212,6 @@ class FormulaReader(ABC, Generic[Value]):
         """Whether brackets begin here around numbers and variables, as in ``f(x)``, ``f(x^2)``, ``f(x, 0)``."""
         if self._tokens[at].text not in ("(", "["):
             return False
-        if [token.text for token in self._tokens[at - 1 : at + 1]] == ["E", "["]:  # an expected value, E[X^2]
-            return self._tokens[at + 1].text in ("X", "Y", "Z")
         inside: list[str] = []
         for token in self._tokens[at + 1 :]:
             if token.text == _CLOSING[self._tokens[at].text]:
@@ -223,12 +221,12 @@ class FormulaReader(ABC, Generic[Value]):
 
     def _call(self) -> Value:
         name = self._take().text
-        opening = self._take("(", "[") if name == "E" else self._take("(")
+        self._take("(")
         arguments = [self._inner(self._sum)]
         while self._next().text == ",":
             self._at += 1
             arguments.append(self._inner(self._sum))
-        self._take(_CLOSING[opening.text])
+        self._take(")")
         if len(arguments) > 1 and self._next().text == "^":  # t(1, 2)^T
             raise UndecidedError
         return self.call(name, arguments)
