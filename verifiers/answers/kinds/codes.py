@@ -52,7 +52,6 @@ _SHAPES = tuple(
         ),
         (_ANY, r"(?=.*\d[A-Z])(?:[A-Z][a-z]?_?\d*|\([A-Za-z0-9_]+\)_?\d*)+[+-]?"),
         (_ANY, r"[^\w\\∞∅°]{1,60}"),  # ??, ==, ) ] >
-        ("t", r"(?=.*\d).*\b(?:north|south|east|west)\b.*"),  # 30° north of east
         # 10 Downing Street, 2-butanol
         (" -", r"\d+[A-Z]? (?:[A-Z][a-z]+ ?){2,}|\d{5} [A-Z][a-z]+|\d+(?:,\d+)*-[a-z]{4,}"),
         # He-4, 5 R 2

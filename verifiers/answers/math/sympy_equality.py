@@ -129,18 +129,7 @@ def _same_values(a: sympy.Expr, b: sympy.Expr, closeness: Closeness) -> bool:
         if not _same_constants(one, other, EXACTLY, DIGITS):
             return False
         agreed += 1
-    if agreed:
-        return not (a.has(*_STEPS) or b.has(*_STEPS)) or _same_at_integers(a, b, symbols)
-    return bool(sympy.simplify(a - b) == 0)
-
-
-def _same_at_integers(a: sympy.Expr, b: sympy.Expr, symbols: list[sympy.Symbol]) -> bool:
-    for number in range(-2, 3):
-        point = {symbol: sympy.Integer(number + place) for place, symbol in enumerate(symbols)}
-        one, other = a.subs(point), b.subs(point)
-        if _real(one) and _real(other) and not _same_constants(one, other, EXACTLY, DIGITS):
-            return False
-    return True
+    return agreed > 0 or bool(sympy.simplify(a - b) == 0)
 
 
 def _at(point: dict[sympy.Symbol, sympy.Rational], expression: sympy.Expr, works_out: bool = False) -> Any:
@@ -185,7 +174,7 @@ def _points(
 ) -> Iterator[dict[sympy.Symbol, sympy.Rational]]:
     """Positive ones, for logarithms; of both signs, so that sqrt(x^2) is not x; and large ones, for sqrt(x - 5).
 
-    Each variable is negative at two points.
+    Each variable is negative at two points. Where something is rounded up or down, whole numbers follow.
 
     The variables that are ``counted`` are whole numbers, larger ones at later points. Those in exponents have a small
     denominator: the exact power of 1.04 by 86716/104729 takes seconds.
@@ -205,6 +194,8 @@ def _points(
                 numerator, denominator = numerator // 1000, 104
             point[symbol] = scale * signs[symbol][number] * sympy.Rational(numerator, denominator)
         yield point
+    for number in range(-2, 3) if a.has(*_STEPS) or b.has(*_STEPS) else ():
+        yield {symbol: sympy.Integer(number + place) for place, symbol in enumerate(symbols)}
 
 
 def _is_power(part: Any) -> bool:

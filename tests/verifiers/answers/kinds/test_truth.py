@@ -14,6 +14,8 @@ from grpo_env.verifiers.answers.kinds.truth import is_truth, names_truth, same
         ("yes", "Yes.", False),
         ("no", "No!", False),
         ("True", "true", False),
+        ("True", "Yes.", False),  # TheoremQA
+        ("False", "No.", False),
         ("no", "No, it sinks.", True),
         ("no", "No. A stone sinks in water.", True),
         ("yes", "Yes - the coin is still heads up.", True),
@@ -29,7 +31,6 @@ def test_the_same(gold: str, answer: str, with_reason: bool) -> None:
     ("gold", "answer"),
     [
         ("yes", "no"),
-        ("yes", "true"),
         ("yes", "Yes, or no."),
         ("yes", "Yes, but it is not certain."),
         ("yes", "Yes, it cannot sink."),
