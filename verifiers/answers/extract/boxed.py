@@ -14,11 +14,11 @@ EMPTY = "the box is empty"
 
 _SYMBOL = r"\\(?:pi|infty|emptyset|varnothing|theta|alpha|beta)(?![A-Za-z])"
 _BOX = lazy_compile(
-    r"\\{1,2}(?:boxed|fbox)\s{0,9}(?:\{|(?P<bare>[-+]?[\d.][^\s${}\\]{0,40}|" + _SYMBOL + r"))|\\[\\{}]|[{}]"
+    r"\\{1,2}(?:boxed|fbox)\s{0,9}(?:\{(?!\\\})|(?P<bare>[-+]?[\d.][^\s${}\\]{0,40}|" + _SYMBOL + r"))|\\[\\{}]|[{}]"
 )
 # Blank boxes, and those that repeat an instruction: \boxed{\text{ }}, \boxed{answer}, \boxed{...}
 _BLANK = lazy_compile(
-    r"(?:\\(?:phantom|hspace)\{[^{}]*\}|\\text\{\s*\}|\\q?quad|\\[,;: ]|\\l?dots|\\square|[\s?_~$.…])*"
+    r"(?:\\(?:phantom|hspace)\{[^{}]*\}|\\text\{\s*\}|\\q?quad|\\[,;: )\]]|\\l?dots|\\square|[\s?_~$.…])*"
     r"|(?:\\text\{\s*)?(?:the |your |final )*(?:answer|result|number)s?(?: here)?\s*\}?",
     re.IGNORECASE,
 )

@@ -66,10 +66,7 @@ _HYPHENATED = lazy_compile(r"-\s?(?=[A-Za-z]{3}|(?:cm|mm|km|kg|ft|in|lb|oz)\b)")
 _RAISED = {"square": 2, "squared": 2, "sq": 2, "cubic": 3, "cubed": 3, "cu": 3}
 _BEFORE = frozenset(("square", "sq", "cubic", "cu"))
 _PER = frozenset(("per", "/", "a", "an", "each", "every"))
-_FILLERS = frozenset((
-    "of", "a", "an", "the", "in", "total", "each", "every", "all", "altogether", "us", "only", "directed", "acting",
-    "pointing", "due", "straight", "vertically",
-))  # fmt: skip
+_FILLERS = frozenset("of a an the in total each every all altogether us only".split())  # noqa: SIM905
 _UNITS = frozenset(("unit", "units"))
 _CONTAINERS = frozenset("pair dozen box pack packet bag set bottle case bunch group row stack slice".split())  # noqa: SIM905
 _CHANGES = frozenset("business surcharge discount off more less extra fewer ago later below above".split())  # noqa: SIM905
