@@ -58,7 +58,7 @@ def measure(model: str, steps: Sequence[int], questions: int) -> list[Prefix]:
             continue
         for row in rows:
             last = None
-            for token in step_boundaries(policy, task, row.rollout, config.step_values):
+            for token in step_boundaries(policy, task, row.rollout):
                 starts.append(Start(prompt, row.rollout, token + 1, f"{len(starts)}"))
                 before.append(last)
                 last = len(starts) - 1

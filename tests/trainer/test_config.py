@@ -71,10 +71,7 @@ from grpo_env.trainer.config.presets import PRESETS
         ({"warmup_ratio": 0.1}, "it is called 'optimizer.warmup_steps' (a number below 1 is a fraction of steps)"),
         ({"kl.reference_sync_every": 5}, "kl.reference_sync_every=5 has no effect: it needs kl.coef above 0"),
         ({"lora.alpha": 8}, "lora.alpha=8.0 has no effect: it needs lora.rank above 0"),
-        (
-            {"step_values.segments": "sentence"},
-            "step_values.segments=sentence has no effect: it needs step_values.roll",
-        ),
+        ({"step_values.rollouts": 2}, "step_values.rollouts=2 has no effect: it needs supervision=process or both"),
         (
             {"advantage.step_credit": "mean"},
             "advantage.step_credit=mean has no effect: it needs supervision=process or",

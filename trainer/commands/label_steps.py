@@ -35,7 +35,7 @@ from grpo_env.scoring.summary_table import print_skipped
 from grpo_env.taskfile.task import Task
 
 from ..background_scorer import metric_value, scores_of
-from ..config import Segments, TrainConfig
+from ..config import TrainConfig
 from ..engine.policy import Policy
 from ..engine.sampling.sampler import Rollout
 from ..extensions.step_values import continuations
@@ -80,11 +80,11 @@ class StepLabel(NamedTuple):
 class Request:
     """What to label: ``rollouts`` continuations from each step's end, in the first ``limit`` rows.
 
-    ``segments`` says where steps end, as ``step_values.segments``.
+    ``segments`` says where steps end: ``line``, ``paragraph``, ``sentence`` or ``marker``.
     """
 
     rollouts: int = 8
-    segments: Segments = "line"
+    segments: str = "line"
     limit: int | None = None
 
 

@@ -9,8 +9,6 @@ from .algorithm import OptimizerConfig as OptimizerConfig
 from .groups import EvalConfig as EvalConfig
 from .groups import RewardModelConfig as RewardModelConfig
 from .groups import SamplingConfig as SamplingConfig
-from .groups import Segments as Segments
-from .groups import StepValuesConfig as StepValuesConfig
 from .train import FIELDS as FIELDS
 from .train import GROUPS as GROUPS
 from .train import TrainConfig as TrainConfig

@@ -9,8 +9,6 @@ from pydantic import Field, model_validator
 
 from .settings import Settings
 
-Segments = Literal["line", "paragraph", "sentence", "marker"]
-
 
 def engine_here(device: str) -> str:
     """The engine that ``sampling.engine=auto`` means on a device (``engine.device``), without servers."""
@@ -87,9 +85,7 @@ class StepValuesConfig(Settings):
     """Supervise steps without step scores, by continuations from the end of each step (VinePPO)."""
 
     rollouts: int = Field(default=0, ge=0)
-    """K: continuations from the end of each step, scored by the reward; 0: off."""
-    segments: Segments = "line"
-    """Where a step ends."""
+    """K: continuations from the end of each step, which is a line, scored by the reward; 0: off."""
 
 
 class RewardModelConfig(Settings):

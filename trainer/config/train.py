@@ -35,7 +35,6 @@ NEEDS = (
     ("lora.alpha", "lora.rank", "lora.rank above 0"),
     ("step_values.rollouts", "supervision", STEPS),
     ("advantage.step_credit", "supervision", STEPS),
-    ("step_values.segments", "step_values.rollouts", "step_values.rollouts above 0"),
     *((f"reward_model.{name}", "reward_model.every", "reward_model.every above 0")
       for name in ("rule", "replay", "peak_learning_rate")),
     *((f"eval.{name}", "eval.every", "eval.every above 0") for name in ("stop_at", "patience")),

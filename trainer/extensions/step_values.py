@@ -15,7 +15,7 @@ from typing import NamedTuple
 from grpo_env.equality import all_equal
 from grpo_env.taskfile.task import Task
 
-from ..config import SamplingConfig, StepValuesConfig, TrainConfig
+from ..config import SamplingConfig, TrainConfig
 from ..engine.policy import Policy
 from ..engine.sampling.sampler import Rollout
 from ..rollout import sample_from, score_rollouts
@@ -57,8 +57,8 @@ def step_values(
     The completions are those of all processes, which divide the prefixes among them and all return the same.
     ``config.seed``, ``step`` and the completions determine the result.
     """
-    settings = config.step_values
-    if not settings.rollouts:
+    count = config.step_values.rollouts
+    if not count:
         return StepValues(None, {})
     began, by_name = time.perf_counter(), {task.name: task for task in tasks}
     rewards = [row.score.value for row in rollouts]
@@ -68,8 +68,8 @@ def step_values(
     for group in groups:
         known = {row: reward for row in group if (reward := rewards[row]) is not None}
         uniform = all_equal(list(known.values()))
-        prefixes.append({} if uniform else _shared_prefixes(policy, by_name, rollouts, list(known), settings))
-    waiting = [prefix for of_group in prefixes for prefix in of_group.values() if len(prefix.rows) <= settings.rollouts]
+        prefixes.append({} if uniform else _shared_prefixes(policy, by_name, rollouts, list(known)))
+    waiting = [prefix for of_group in prefixes for prefix in of_group.values() if len(prefix.rows) <= count]
     tokens = continue_prefixes(policy, by_name, rollouts, waiting, config, step)
     rows = [
         valued_steps(row, len(rollouts[row].rollout.ids), prefixes[number], group, rewards)
@@ -80,10 +80,10 @@ def step_values(
     return StepValues(rows, {"values": len(waiting), "value_tokens": tokens, "value_seconds": seconds})
 
 
-def step_boundaries(policy: Policy, task: Task, rollout: Rollout, settings: StepValuesConfig) -> list[int]:
-    """Indices of the tokens that end the steps of a completion, without those after which no token is left."""
+def step_boundaries(policy: Policy, task: Task, rollout: Rollout) -> list[int]:
+    """Indices of the tokens that end the lines of a completion, without those after which no token is left."""
     ends = completion_ends(policy.decode, rollout)
-    found = task.step_ends(rollout.completion(task.format.prefill), ends, settings.segments)
+    found = task.step_ends(rollout.completion(task.format.prefill), ends, "line")
     return sorted({step.token for step in found if step.token is not None and step.token < len(rollout.ids) - 1})
 
 
@@ -92,13 +92,12 @@ def _shared_prefixes(
     by_name: Mapping[str, Task],
     rollouts: Sequence[ScoredRollout],
     rows: Sequence[int],
-    settings: StepValuesConfig,
 ) -> dict[tuple[int, ...], Prefix]:
     """The distinct prefixes of a group's scored rows that end with a step, by their tokens."""
     prefixes: dict[tuple[int, ...], Prefix] = {}
     for row in rows:
         rollout = rollouts[row].rollout
-        for token in step_boundaries(policy, by_name[rollouts[row].task], rollout, settings):
+        for token in step_boundaries(policy, by_name[rollouts[row].task], rollout):
             prefix = prefixes.setdefault(tuple(rollout.ids[: token + 1]), Prefix([], token + 1))
             prefix.rows.append(row)
     return prefixes
