@@ -117,9 +117,9 @@ def test_an_interrupted_run_resumes_with_the_same_labels(
         return original(*args)
 
     monkeypatch.setattr(module, "ROWS", 2)
-    whole, calls, original = labeled(chain, file, tmp_path / "whole.jsonl", rollouts=2), [], module._labeled
+    whole, calls, original = labeled(chain, file, tmp_path / "whole.jsonl", rollouts=2), [], module.continuations
     with monkeypatch.context() as patch:
-        patch.setattr(module, "_labeled", interrupted)
+        patch.setattr(module, "continuations", interrupted)
         with pytest.raises(KeyboardInterrupt):
             labeled(chain, file, tmp_path / "steps.jsonl", rollouts=2)
     with pytest.raises(UsageError, match="rollouts was 2, is 3"):
