@@ -210,7 +210,7 @@ def test_labels_are_at_the_tokens_that_the_verifier_reads():
     [
         ([], Request(), "jsonl: no rows"),
         ([{"task": "other"}], Request(), r"row 'q0\?\\n', completion 0: is of the task 'other', not of 'vowels'"),
-        ([{"text": None}], Request(), "has no text"),
+        ([{"text": None}], Request(), r"^\S+/scores.jsonl, line 1: row .*has no text"),
         ([{"prompt": None}], Request(), "has no prompt, which the model reads"),
         (
             [{"parts": {}}],
@@ -236,7 +236,7 @@ def test_a_metric_within_a_composite_says_which_completions_are_correct(task):
     made = [row("q?\n", text) for text in ("ab", "ax")]
     for each in made:
         each["parts"] = {"both": {"value": 1.0, "parts": each["parts"]}}
-    judged = judged_completions((("steps.jsonl", each) for each in made), task, None, Counter(), process=True)
+    judged = judged_completions(made, task, None, Counter(), process=True)
     assert [each.correct for each in judged] == [True, False]
 
 

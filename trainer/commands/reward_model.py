@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -142,8 +143,7 @@ def _read(
     verifier: ModelVerifier, loaded: Pretrained, files: Sequence[Path], task: Task, request: Request
 ) -> LabelledSet:
     """The labelled completions of files. Raises ``UsageError`` if there are none."""
-    left_out = Counter[str]()
-    rows = ((str(each), row) for each in files for row in read_scores(each))
+    left_out, rows = Counter[str](), chain.from_iterable(map(read_scores, files))
     judged = judged_completions(rows, task, request.part, left_out, process=request.process)
     labelled = label(verifier, loaded, judged, hard=request.hard)
     labelled.left_out.update(left_out)

@@ -95,8 +95,8 @@ def _trained(run: Run, folder: RunFolder, learned: LearnedPart, due: int) -> tup
     return loaded, {f"reward_model/{name}": value for name, value in figures.items()}
 
 
-def _rows(settings: RewardModelConfig, folder: RunFolder, due: int, seed: int) -> Iterator[tuple[str, ScoreRow]]:
-    """The rows of samples to train on, with their files: those since the last training, and ``replay`` of before."""
+def _rows(settings: RewardModelConfig, folder: RunFolder, due: int, seed: int) -> Iterator[ScoreRow]:
+    """The rows of samples to train on: those since the last training, and ``replay`` of before."""
     counts = {file: pyarrow.parquet.read_metadata(file).num_rows for file in folder.sample_files()}
     steps = {file: int(file.stem.removeprefix("step-")) for file in counts}
     new = [file for file in counts if due - settings.every <= steps[file] < due]
@@ -107,7 +107,7 @@ def _rows(settings: RewardModelConfig, folder: RunFolder, due: int, seed: int) -
     for file in sorted({*new, *(file for file, _ in chosen)}):
         for number, row in enumerate(read_scores(file)):
             if file in new or (file, number) in chosen:
-                yield str(file), row
+                yield row
 
 
 def _remove_old(folder: RunFolder, step: int, every: int) -> None:
