@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from grpo_env.core import Example
+from grpo_env.errors import UsageError
 from grpo_env.taskfile.dataset import fingerprint
 from grpo_env.taskfile.mixture import Mixture
 from grpo_env.taskfile.schema import Split
@@ -19,17 +20,20 @@ from grpo_env.workers import scoring_process
 
 from ..batch import Batch
 from ..config import TrainConfig
+from ..engine.forward import with_fast_paths
+from ..engine.lora import prepare_adapter
 from ..engine.memory import default_tokens
-from ..engine.policy import Policy
+from ..engine.policy import Policy, checkpoint_activations, is_adapter, load_policy
 from ..engine.sampling.engines import make_engine
 from ..engine.sampling.protocol import RolloutEngine
+from ..engine.sharding import with_fsdp
 from ..extensions.prompt_sampler import PromptSampler
+from ..optimizer import make_optimizer
 from ..reference import make_reference
 from ..reward_models.learned import LearnedPart, learned_part
 from ..rollout import task_examples
 from .console import RunConsole
 from .prompt_lengths import fitting_examples
-from .setup import load_policy_and_optimizer
 from .task_checks import check_config, check_task, template_warnings
 
 
@@ -61,34 +65,32 @@ class Run:
         engine = make_engine(config)
         with ExitStack() as on_error:
             on_error.callback(engine.close)
-            policy, optimizer = load_policy_and_optimizer(config)
-            policy = replace(policy, rollout_engine=engine)
+            policy = replace(load_trained_policy(config), rollout_engine=engine)
+            optimizer = make_optimizer(policy, config.optimizer)
             engine.start(policy)
             for task in mixture.tasks:
                 check_task(policy, task, config)
             console = RunConsole(config.steps, process=policy.accelerator.process_index)
             engine.report = console.report
             report = partial(console.print, style="yellow")
-            samplers = [
-                PromptSampler(task, weight, task_examples(task, "train", report=report))
-                for task, weight in mixture.members
-            ]
+            trained = [task_examples(task, "train", report=report) for task in mixture.tasks]
             held_out = [task_examples(task, "eval", config.eval.examples, report) for task in mixture.tasks]
-            for line in template_warnings(policy, mixture.tasks, [sampler.examples[0] for sampler in samplers]):
+            for line in template_warnings(policy, mixture.tasks, [examples[0] for examples in trained]):
                 report(line)
-            for sampler in samplers:
-                some, task = sampler.examples, sampler.task
-                sampler.examples = fitting_examples(policy, task, "train", some, config.sampling, report)
+            fitting = partial(fitting_examples, policy, config=config.sampling, report=report)
+            samplers = [
+                PromptSampler(task, weight, fitting(task, "train", examples))
+                for (task, weight), examples in zip(mixture.members, trained, strict=True)
+            ]
             config = config.in_steps(sum(len(sampler.examples) for sampler in samplers), console.print)
             console.steps = config.steps
-            pairs = zip(mixture.tasks, held_out, strict=True)
             run = cls(
                 mixture,
                 config,
                 policy,
                 optimizer,
                 samplers,
-                [fitting_examples(policy, task, "eval", some, config.sampling, report) for task, some in pairs],
+                [fitting(task, "eval", examples) for task, examples in zip(mixture.tasks, held_out, strict=True)],
                 make_reference(policy, config.kl),
                 learned_part(mixture.tasks[0], config.reward_model),  # check_config refuses it with several tasks
                 # On purpose while vLLM in this process holds its memory: torch keeps what an update took, and vLLM must
@@ -122,6 +124,26 @@ class Run:
     def updated_reference(self) -> dict[str, Tensor] | None:
         """The reference if ``kl.reference_sync_every`` updates it, so that it belongs in checkpoints."""
         return self.reference if self.config.kl.reference_sync_every else None
+
+
+def load_trained_policy(config: TrainConfig) -> Policy:
+    """The policy as it will be trained: with fast paths, adapter, precision and sharding. Raises ``UsageError``."""
+    policy = load_policy(
+        config.model,
+        device=config.engine.device,
+        precision=config.engine.precision,
+        frozen=config.lora.rank > 0 or is_adapter(config.model),
+        quantize=config.lora.quantize,
+        sharded=True,
+    )
+    if config.engine.gradient_checkpointing:
+        checkpoint_activations(policy.model)
+    prepare_adapter(policy, config)
+    policy = with_fast_paths(with_fsdp(policy, config))
+    processes = policy.accelerator.num_processes
+    if config.prompts_per_step % processes:
+        raise UsageError(f"prompts_per_step={config.prompts_per_step} cannot be shared by {processes} processes")
+    return policy
 
 
 class Progress:
