@@ -91,10 +91,10 @@ class TrainConfig(Settings):
 
     @model_validator(mode="after")
     def _settings_have_an_effect(self) -> Self:
+        values = flatten(self.model_dump())
         for name, needed, what in NEEDS:
-            value = _at(self, name)
-            if value != FIELDS[name].default and _at(self, needed) in (0, "outcome"):
-                raise ValueError(f"{name}={value} has no effect: it needs {what}")
+            if values[name] != FIELDS[name].default and values[needed] in (0, "outcome"):
+                raise ValueError(f"{name}={values[name]} has no effect: it needs {what}")
         if self.advantage.step_credit is not None and self.step_values.rollouts:
             raise ValueError("advantage.step_credit has no effect with step_values.rollouts; leave one out")
         return self
@@ -144,14 +144,6 @@ class TrainConfig(Settings):
             return cls.model_validate(_nested(merged))
         except ValidationError as error:
             raise UsageError(f"{source}: {explained(error, FIELDS)}") from None
-
-
-def _at(config: TrainConfig, name: str) -> Any:
-    """The value of a setting by its dotted name."""
-    value: Any = config
-    for key in name.split("."):
-        value = getattr(value, key)
-    return value
 
 
 def _merged(*layers: dict[str, Any]) -> dict[str, Any]:

@@ -54,25 +54,21 @@ def reward_collapse(rows: Sequence[Row]) -> Alert | None:
 def uniform_groups(rows: Sequence[Row]) -> Alert | None:
     """Nearly all groups have equal rewards, so there is almost no gradient."""
     fraction, accuracy = _mean(rows, "uniform_groups"), _mean(rows, "accuracy")
-    if fraction is None or fraction < 0.9:
+    if not fraction >= 0.9:
         return None
     seen = f"{fraction:.0%} of the groups of the last {WINDOW} steps had equal rewards, which give no gradient"
-    if accuracy is not None and accuracy >= 0.9:
+    if accuracy >= 0.9:
         return seen, f"The task is nearly solved (accuracy {accuracy:.2f}): stop here, or use harder examples"
-    if accuracy is not None and accuracy > 0.1:
-        return (
-            seen,
-            "The completions of a group are all alike: try a higher sampling.temperature, or an earlier checkpoint",
-        )
+    if accuracy > 0.1:
+        alike = "The completions of a group are all alike: try a higher sampling.temperature, or an earlier checkpoint"
+        return seen, alike
     return seen, "The task is too hard: try easier examples, a larger group_size, or a reward with partial credit"
 
 
 def phantom_gradient(rows: Sequence[Row]) -> Alert | None:
     """Half of the gradient comes from groups in which nothing is right, and accuracy has not risen."""
     share, accuracy, start = _mean(rows, "phantom_gradient"), _mean(rows, "accuracy"), _mean(rows[:WINDOW], "accuracy")
-    if share is None or share < 0.5 or accuracy is None or start is None or len(rows) < 2 * WINDOW:
-        return None
-    if accuracy > start + max(0.02, start / 5):
+    if not (share >= 0.5 and len(rows) >= 2 * WINDOW and accuracy <= start + max(0.02, start / 5)):
         return None
     return (
         f"{share:.0%} of the gradient of the last {WINDOW} steps came from groups in which no completion is right, and "
@@ -84,8 +80,8 @@ def phantom_gradient(rows: Sequence[Row]) -> Alert | None:
 
 def entropy_collapse(rows: Sequence[Row]) -> Alert | None:
     """Less than a fifth of the initial entropy is left and the task is not solved: exploration ended too early."""
-    start, now, accuracy = _mean(rows[:WINDOW], "entropy"), _mean(rows, "entropy"), _mean(rows, "accuracy")
-    if start is None or now is None or now >= start / 5 or (accuracy or 0.0) >= 0.9:
+    start, now = _mean(rows[:WINDOW], "entropy"), _mean(rows, "entropy")
+    if not now < start / 5 or _mean(rows, "accuracy") >= 0.9:
         return None
     return (
         f"the entropy fell from {start:.3f} to {now:.3f} nats per token: completions become alike",
@@ -98,9 +94,7 @@ def length_explosion(rows: Sequence[Row]) -> Alert | None:
     before = rows[: max(WINDOW, len(rows) - GROWTH)]
     old, new = _mean(before, "length"), _mean(rows, "length")
     old_reward, new_reward = _mean(before, "reward"), _mean(rows, "reward")
-    if old is None or new is None or old_reward is None or new_reward is None or new < 2 * old:
-        return None
-    if new_reward > old_reward + abs(old_reward) / 20:
+    if not (new >= 2 * old and new_reward <= old_reward + abs(old_reward) / 20):
         return None
     return (
         f"completions grew from {old:.0f} to {new:.0f} tokens, and the reward did not rise",
@@ -111,7 +105,7 @@ def length_explosion(rows: Sequence[Row]) -> Alert | None:
 def truncated(rows: Sequence[Row]) -> Alert | None:
     """Half of the completions are cut off before they end."""
     fraction = _mean(rows, "truncated")
-    if fraction is None or fraction < 0.5:
+    if not fraction >= 0.5:
         return None
     return (
         f"{fraction:.0%} of the completions of the last {WINDOW} steps were cut off",
@@ -139,7 +133,7 @@ def rollout_logprob_gap(rows: Sequence[Row]) -> Alert | None:
     Rounding to bfloat16 makes about 0.02 nats; a tenth is half of the change that the usual clip range allows.
     """
     gap = _mean(rows, "rollout_logprob_gap")
-    if gap is None or gap < 0.1:
+    if not gap >= 0.1:
         return None
     return (
         f"log-probabilities in the loss differ by {gap:.2f} nats from those of sampling",
@@ -157,7 +151,7 @@ ALERTS: dict[str, Callable[[Sequence[Row]], Alert | None]] = {
 }
 
 
-def _mean(rows: Sequence[Row], name: str) -> float | None:
-    """Mean of a metric over the last ``WINDOW`` rows; ``None`` if fewer than half of them have it."""
+def _mean(rows: Sequence[Row], name: str) -> float:
+    """Mean of a metric over the last ``WINDOW`` rows; NaN, for which no comparison holds, if under half have it."""
     values = [value for row in rows[-WINDOW:] if (value := row.get(name)) is not None]
-    return fmean(values) if len(rows) >= WINDOW and len(values) >= WINDOW // 2 else None
+    return fmean(values) if len(rows) >= WINDOW and len(values) >= WINDOW // 2 else math.nan

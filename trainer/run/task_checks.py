@@ -33,7 +33,15 @@ def check_task(policy: Policy, task: Task, config: TrainConfig) -> None:
     """Raises ``UsageError`` if a task does not fit the config or the model."""
     if config.reward_model.every and policy.accelerator.num_processes > 1:
         raise UsageError("reward_model.every: reward models are trained in one process; leave it out here")
-    check_reward(task, config)
+    parts = {part.name: part for part in getattr(task.verifier, "parts", ())}
+    part = config.dynamic_sampling.part
+    if part is not None and part not in parts:
+        raise UsageError(
+            f"dynamic_sampling.part={part}: no such part of the reward of {task.name}; {nearest(part, parts)}"
+        )
+    if config.step_values.rollouts:
+        check_continuable(task, "step_values.rollouts")
+    task.check_usable()
     check_tags(policy, task)
     check_conversation(policy, task)
 
@@ -51,19 +59,6 @@ def template_warnings(policy: Policy, tasks: Sequence[Task], examples: Sequence[
                 f"{task.name}: prompt.chat_template_kwargs has no effect: the chat template of {policy.name} does not "
                 f"use {', '.join(names)}"
             )
-
-
-def check_reward(task: Task, config: TrainConfig) -> None:
-    """Raises ``UsageError`` if a task's reward is not what the config needs."""
-    parts = {part.name: part for part in getattr(task.verifier, "parts", ())}
-    part = config.dynamic_sampling.part
-    if part is not None and part not in parts:
-        raise UsageError(
-            f"dynamic_sampling.part={part}: no such part of the reward of {task.name}; {nearest(part, parts)}"
-        )
-    if config.step_values.rollouts:
-        check_continuable(task, "step_values.rollouts")
-    task.check_usable()
 
 
 def check_tags(policy: Policy, task: Task) -> None:
