@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow.parquet
 
@@ -23,9 +23,6 @@ from ..reward_models.score_files import judged_completions
 from .checkpoint import RunFolder
 from .folder import REWARD_MODEL, new_folder
 from .run import Run
-
-if TYPE_CHECKING:
-    from grpo_env.verifiers.pretrained import Pretrained
 
 TRAINING = "training.json"
 
@@ -58,41 +55,36 @@ def _model_folder(folder: RunFolder, step: int) -> Path:
 
 
 def _model(run: Run, run_folder: RunFolder, learned: LearnedPart, due: int) -> Path:
-    """The folder of the model that is trained after ``due`` steps."""
-    from ..reward_models.fit import save  # with transformers' Trainer, a second that other runs need not wait
+    """The folder of the model after ``due`` steps: unless it exists, the one before is trained on the completions of
+    the last ``every`` steps and some of earlier ones.
 
-    folder, every = _model_folder(run_folder, due), run.config.reward_model.every
-    if not folder.exists():
-        before = str(_model(run, run_folder, learned, due - every)) if due > every else learned.verifier.model
-        verifier = replace(learned.verifier, model=before)
-        loaded, figures = _trained(run, run_folder, learned._replace(verifier=verifier), due)
-        with new_folder(folder) as draft:
-            save(loaded, draft)
-            (draft / TRAINING).write_text(json.dumps(figures) + "\n", encoding="utf-8")
-    return folder
-
-
-def _trained(run: Run, folder: RunFolder, learned: LearnedPart, due: int) -> tuple[Pretrained, dict[str, Any]]:
-    """The model of ``learned`` after training on the completions of the last ``every`` steps and some of before.
-
-    The samples in the run's folder, the model, the settings and ``due`` determine the result.
+    The samples in the run's folder, the first model, the settings and ``due`` determine the result.
     """
-    from ..reward_models.fit import FitSettings, fit
+    if (folder := _model_folder(run_folder, due)).exists():
+        return folder
+    # With transformers' Trainer, a second that other runs need not wait.
+    from ..reward_models.fit import FitSettings, fit, save
 
     began, settings, (task,) = time.perf_counter(), run.config.reward_model, run.tasks
     seed = random.Random(f"{run.config.seed}/{due}/reward model").randrange(2**31)
-    loaded = learned.verifier.trainable(seed)
-    judged = judged_completions(
-        _rows(run.config.reward_model, folder, due, seed), task, learned.rule, Counter(), process=learned.process
-    )
-    rows, loss = label(learned.verifier, loaded, judged).rows, None
+    verifier = learned.verifier
+    if due > settings.every:
+        verifier = replace(verifier, model=str(_model(run, run_folder, learned, due - settings.every)))
+    loaded = verifier.trainable(seed)
+    samples = _rows(settings, run_folder, due, seed)
+    judged = judged_completions(samples, task, learned.rule, Counter(), process=learned.process)
+    rows, loss = label(verifier, loaded, judged).rows, None
     if rows:
         fit_settings = FitSettings(epochs=1, learning_rate=settings.peak_learning_rate, seed=seed)
         title = f"training the reward model after {due} steps"
         with run.console.progress(title, len(rows)) as advance:
             loss = fit(loaded, rows, fit_settings, advance)
-    figures = {"completions": len(rows), "loss": loss, "seconds": time.perf_counter() - began}
-    return loaded, {f"reward_model/{name}": value for name, value in figures.items()}
+    figures = {"reward_model/completions": len(rows), "reward_model/loss": loss}
+    figures["reward_model/seconds"] = time.perf_counter() - began
+    with new_folder(folder) as draft:
+        save(loaded, draft)
+        (draft / TRAINING).write_text(json.dumps(figures) + "\n", encoding="utf-8")
+    return folder
 
 
 def _rows(settings: RewardModelConfig, folder: RunFolder, due: int, seed: int) -> Iterator[ScoreRow]:
