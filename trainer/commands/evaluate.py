@@ -29,20 +29,8 @@ from ..run.prompt_lengths import fitting_examples
 from ..run.score_rows import write_scores
 from ..run.task_checks import check_tags
 from ..shared_types import ScoredRollout
-from .sampling_policy import print_policy, sampling_config
+from .sampling_policy import SETTINGS, print_policy, sampling_config
 from .served_model import ServedModel
-
-# The settings of training that apply to an evaluation.
-SETTINGS = (
-    "model",
-    "seed",
-    "sampling.max_new_tokens",
-    "sampling.max_prompt_tokens",
-    "sampling.overlong_prompts",
-    "sampling.temperature",
-    "engine.device",
-    "engine.precision",
-)
 
 
 def run_eval(

@@ -33,24 +33,10 @@ from ..run.progress import progress
 from ..run.prompt_lengths import fitting_examples
 from ..run.task_checks import check_tags
 from ..shared_types import Prompt
-from .sampling_policy import sampling_config, sampling_identity, sampling_policy
+from .sampling_policy import WITH_ENGINE, sampling_config, sampling_identity, sampling_policy
 from .served_model import SETTINGS as SERVED_SETTINGS
 from .served_model import ServedModel
 
-# The settings of training that apply to sampling from a model.
-SETTINGS = (
-    "model",
-    "seed",
-    "sampling.max_new_tokens",
-    "sampling.max_prompt_tokens",
-    "sampling.overlong_prompts",
-    "sampling.temperature",
-    "sampling.engine",
-    "sampling.url",
-    "sampling.gpu_memory_fraction",
-    "engine.device",
-    "engine.precision",
-)
 # Columns that score reads from a row; the data's own columns of these names are left out.
 RESERVED = frozenset(
     {"id", "group", "prompt", "completion", "completions", "finish_reason", "num_tokens", "token_ids"}
@@ -97,7 +83,7 @@ def generate(
         request: which examples, and how many completions.
         model: as for ``run_eval``.
         console: gets messages and the progress.
-        settings: any of ``SETTINGS``, as for ``train``; their defaults come from the task's ``train`` section.
+        settings: any of ``WITH_ENGINE``, as for ``train``; their defaults come from the task's ``train`` section.
 
     Returns:
         The numbers of ``rows`` and ``completions``, and in ``statuses["finish"]`` how completions ended.
@@ -112,7 +98,7 @@ def generate(
         )
     check_new(out.path, overwrite=True)  # whether it may be overwritten is seen when it is opened
     request = request or Request()
-    config = sampling_config(task, "generate", SETTINGS, model, settings)
+    config = sampling_config(task, "generate", WITH_ENGINE, model, settings)
     report = partial(warn, console)
     examples = task.examples(request.split, request.limit, report)
     _check_gold_answers(task, examples)
@@ -220,7 +206,7 @@ def _identity(
 ) -> dict[str, Any]:
     """Everything that the output depends on."""
     return {
-        **sampling_identity(config, SETTINGS if served is None else SERVED_SETTINGS),
+        **sampling_identity(config, WITH_ENGINE if served is None else SERVED_SETTINGS),
         **({} if served is None else {"endpoint": served.endpoint.url}),
         "task": task.name,
         "format": asdict(task.format),

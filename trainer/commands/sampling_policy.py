@@ -22,6 +22,14 @@ from ..run.start_lines import model_line
 from .served_model import SETTINGS as SERVED_SETTINGS
 from .served_model import ServedModel
 
+# The settings of training that apply to sampling from a model.
+SETTINGS = (
+    *("model", "seed", "engine.device", "engine.precision"),
+    *("sampling.max_new_tokens", "sampling.max_prompt_tokens", "sampling.overlong_prompts", "sampling.temperature"),
+)
+# And to commands that sample by any engine.
+WITH_ENGINE = (*SETTINGS, "sampling.engine", "sampling.url", "sampling.gpu_memory_fraction")
+
 
 def sampling_config(
     task: Task, command: str, known: Sequence[str], model: str | ServedModel | None, settings: Mapping[str, Any]
