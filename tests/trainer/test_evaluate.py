@@ -23,7 +23,7 @@ from grpo_env.trainer.engine.sampling.sampler import Rollout
 from grpo_env.trainer.extensions.prompt_sampler import take
 from grpo_env.trainer.rollout import make_prompts, sample_rollouts
 from grpo_env.trainer.run.evaluation import evaluate, summarize
-from grpo_env.trainer.run.score_rows import write_scores
+from grpo_env.trainer.run.samples import write_scores
 from grpo_env.trainer.shared_types import ScoredRollout
 
 

@@ -25,9 +25,8 @@ from ..rollout import make_prompts, sample_rollouts, task_examples
 from ..run.evaluation import Sample, accuracy_interval, evaluate, known, mean_interval, summarize
 from ..run.folder import with_nulls
 from ..run.progress import progress
-from ..run.prompt_lengths import fitting_examples
-from ..run.score_rows import write_scores
-from ..run.task_checks import check_tags
+from ..run.samples import write_scores
+from ..run.task_checks import check_tags, fitting_examples
 from ..shared_types import ScoredRollout
 from .sampling_policy import SETTINGS, print_policy, sampling_config
 from .served_model import ServedModel

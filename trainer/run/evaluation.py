@@ -10,7 +10,7 @@ from grpo_env.confidence_intervals import Interval, bootstrap, wilson
 from grpo_env.core import Example
 
 from ..config import SamplingConfig, TrainConfig
-from ..episodes.metrics import episode_metrics
+from ..engine.sampling.sampler import Rollout
 from ..rollout import SampledGroups, score_rollouts
 from ..shared_types import Prompt, ScoredRollout
 
@@ -73,6 +73,28 @@ def summarize(rollouts: Sequence[ScoredRollout]) -> dict[str, float]:
         "truncated": fmean(rollout.rollout.finish == "length" for rollout in rollouts),
         "unscored": fmean(not rollout.score.scored for rollout in rollouts),
         **episode_metrics([rollout.rollout for rollout in rollouts]),
+    }
+
+
+def episode_metrics(rollouts: Sequence[Rollout]) -> dict[str, float]:
+    """Means and counts over the episodes among ``rollouts``; nothing if there are none.
+
+    ``turns``, ``calls`` and ``told_tokens`` (read by the model, and not sampled by it) are means over episodes;
+    ``call_problems`` is the fraction of calls that could not be run or failed, ``out_of_turns`` that of episodes that
+    had no turn left, ``environments_failed`` the number of those that could not be scored because of their environment.
+    """
+    rows = [(rollout, rollout.episode) for rollout in rollouts if rollout.episode is not None]
+    if not rows:
+        return {}
+    episodes = [episode for _, episode in rows]
+    results = [result for episode in episodes for turn in episode.turns for result in turn.results]
+    return {
+        "turns": fmean(len(episode.turns) for episode in episodes),
+        "calls": len(results) / len(episodes),
+        "call_problems": sum(bool(result.problem) for result in results) / max(1, len(results)),
+        "out_of_turns": fmean(episode.finish == "turns" for episode in episodes),
+        "environments_failed": sum(bool(e.environment and e.environment.failure) for e in episodes),
+        "told_tokens": fmean(len(rollout.ids) - rollout.num_sampled for rollout, _ in rows),
     }
 
 

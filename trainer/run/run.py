@@ -33,8 +33,7 @@ from ..reference import make_reference
 from ..reward_models.learned import LearnedPart, learned_part
 from ..rollout import task_examples
 from .console import RunConsole
-from .prompt_lengths import fitting_examples
-from .task_checks import check_config, check_task, template_warnings
+from .task_checks import check_config, check_task, fitting_examples, template_warnings
 
 
 @dataclass(frozen=True)
