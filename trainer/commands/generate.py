@@ -102,7 +102,15 @@ def generate(
     examples = task.examples(request.split, request.limit, report)
     _check_gold_answers(task, examples)
     served = model if isinstance(model, ServedModel) else None
-    output = ResumableOutput(out, _identity(task, config, request, examples, served), task.data_files)
+    identity = {
+        **sampling_identity(config, WITH_ENGINE if served is None else SERVED_SETTINGS),
+        **({} if served is None else {"endpoint": served.endpoint.url}),
+        "task": task.name,
+        "format": asdict(task.format),
+        "examples": examples_hash(examples),
+        "request": asdict(request),
+    }
+    output = ResumableOutput(out, identity, task.data_files)
     with output, sampling_policy(config, console) if served is None else nullcontext(served) as sampler:
         if isinstance(sampler, ServedModel):
             sampler.print_to(console)
@@ -117,10 +125,16 @@ def generate(
         with resumable(output, counted(output.summary.rows, "example"), "prompts", console):
             _sample_rest(sampler, make_prompts(task, examples), config, request, output, console)
         output.finish()
-    _print_summary(output.summary, before, time.perf_counter() - start, config, console)
-    if served and request.copies > 1 and output.summary.statuses["group"]["equal"] == len(examples) > 1:
+    summary, seconds = output.summary, time.perf_counter() - start
+    now = f", {summary.completions - before:,} of them now" if before else ""
+    console.print(
+        f"{counted(summary.completions, 'completion')} of {counted(summary.rows, 'prompt')}{now} in {seconds:.1f} s; "
+        f"{summary.statuses['finish']['length']:,} cut off at sampling.max_new_tokens={config.sampling.max_new_tokens}",
+        soft_wrap=True,
+    )
+    if served and request.copies > 1 and summary.statuses["group"]["equal"] == len(examples) > 1:
         report(f"the completions of every prompt are equal: {served.name} may be sampled at temperature 0 there")
-    return output.summary
+    return summary
 
 
 def _sample_rest(
@@ -198,26 +212,3 @@ def _check_gold_answers(task: Task, examples: Sequence[Example]) -> None:
                 f"{task.source}: dataset.answer reads one of the columns {', '.join(used)}, which have another meaning "
                 "in a file of completions; rename it in the data"
             )
-
-
-def _identity(
-    task: Task, config: TrainConfig, request: Request, examples: Sequence[Example], served: ServedModel | None
-) -> dict[str, Any]:
-    """Everything that the output depends on."""
-    return {
-        **sampling_identity(config, WITH_ENGINE if served is None else SERVED_SETTINGS),
-        **({} if served is None else {"endpoint": served.endpoint.url}),
-        "task": task.name,
-        "format": asdict(task.format),
-        "examples": examples_hash(examples),
-        "request": asdict(request),
-    }
-
-
-def _print_summary(summary: ScoreSummary, before: int, seconds: float, config: TrainConfig, console: Console) -> None:
-    now = f", {summary.completions - before:,} of them now" if before else ""
-    console.print(
-        f"{counted(summary.completions, 'completion')} of {counted(summary.rows, 'prompt')}{now} in {seconds:.1f} s; "
-        f"{summary.statuses['finish']['length']:,} cut off at sampling.max_new_tokens={config.sampling.max_new_tokens}",
-        soft_wrap=True,
-    )

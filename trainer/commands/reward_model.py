@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -29,7 +26,7 @@ from ..reward_models.figures import Figures, Mean, held_out_figures
 from ..reward_models.fit import RATE, FitSettings, fit, save
 from ..reward_models.labels import Labelled, LabelledSet, label, split_by_prompt
 from ..reward_models.score_files import judged_completions
-from ..run.folder import RunFiles
+from ..run.folder import RunFiles, new_folder
 from ..run.progress import progress
 
 if TYPE_CHECKING:
@@ -117,7 +114,7 @@ def train_reward_model(
     if (prompts := len({row.prompt for row in held_out})) < FEW_HELD_OUT:
         few = f"only {counted(prompts, 'prompt')} held out: the figures below may be far off; label more prompts"
         console.print(f"{few}, or raise --held-out", style="yellow", soft_wrap=True)
-    with _new_folder(out) as draft:
+    with new_folder(out, writing) as draft:
         with progress("reward-model", settings.epochs * len(train), console) as advance:
             training_loss = fit(loaded, train, settings, advance)
         save(loaded, draft)
@@ -181,19 +178,6 @@ def _split(labelled: LabelledSet, file: Path, fraction: float, seed: int) -> tup
 def _mostly_good(rows: Sequence[Labelled]) -> bool:
     labels = [value for row in rows for value in row.known]
     return 2 * sum(value >= 0.5 for value in labels) >= len(labels)
-
-
-@contextmanager
-def _new_folder(out: Path) -> Iterator[Path]:
-    """A folder that becomes ``out`` at the end of the block, and is removed if that raises. Raises ``RunError``."""
-    draft = out.with_name(f".{out.name}.{os.getpid()}.tmp")
-    try:
-        with writing(out):
-            draft.mkdir(parents=True)
-            yield draft
-            draft.rename(out)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
 
 
 def figure_lines(figures: Figures) -> Iterator[str]:

@@ -11,8 +11,8 @@ import shutil
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import date
 from importlib.metadata import version
@@ -207,14 +207,20 @@ def atomic_write(path: Path, content: bytes) -> None:
 
 
 @contextmanager
-def new_folder(path: Path) -> Iterator[Path]:
-    """A folder that becomes ``path`` at the end of the block. Raises ``RunError`` if it cannot be written."""
+def new_folder(path: Path, errors: Callable[[Path], AbstractContextManager[None]] = write_errors) -> Iterator[Path]:
+    """A folder that becomes ``path`` at the end of the block, and is removed if that raises.
+
+    ``errors`` says what cannot be written, as a ``RunError``.
+    """
     draft = path.with_name(f".{path.name}.tmp")
-    with write_errors(path):
+    try:
+        with errors(path):
+            shutil.rmtree(draft, ignore_errors=True)
+            draft.mkdir(parents=True)
+            yield draft
+            draft.rename(path)
+    finally:
         shutil.rmtree(draft, ignore_errors=True)
-        draft.mkdir(parents=True)
-        yield draft
-        draft.rename(path)
 
 
 def fsync(*paths: Path) -> None:
