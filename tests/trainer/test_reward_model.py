@@ -23,8 +23,14 @@ from grpo_env.trainer.commands.reward_model import FIGURES, Request, figure_line
 from grpo_env.trainer.engine.bundled import BUNDLED
 from grpo_env.trainer.reward_models.figures import Figures, held_out_figures, pair_accuracy
 from grpo_env.trainer.reward_models.fit import NO_LABEL, FitSettings, loss, padded
-from grpo_env.trainer.reward_models.labels import Judged, Labelled, label, of_steps, split_by_prompt
-from grpo_env.trainer.reward_models.score_files import judged_completions
+from grpo_env.trainer.reward_models.labels import (
+    Judged,
+    Labelled,
+    judged_completions,
+    label,
+    of_steps,
+    split_by_prompt,
+)
 
 QUIET = Console(quiet=True)
 SETTINGS = FitSettings(epochs=8, learning_rate=1e-2, batch_size=8)

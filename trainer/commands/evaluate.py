@@ -22,9 +22,9 @@ from ..engine.policy import load_policy
 from ..engine.sampling.own import OwnEngine
 from ..episodes.conversation import check_conversation
 from ..rollout import make_prompts, sample_rollouts, task_examples
+from ..run.console import progress
 from ..run.evaluation import Sample, accuracy_interval, evaluate, known, mean_interval, summarize
 from ..run.folder import with_nulls
-from ..run.progress import progress
 from ..run.samples import write_scores
 from ..run.task_checks import check_tags, fitting_examples
 from ..shared_types import ScoredRollout

@@ -29,7 +29,7 @@ from ..engine.policy import Policy
 from ..engine.sampling.protocol import SamplingRequest
 from ..engine.sampling.sampler import Rollout, sample
 from ..rollout import group_seeds, make_prompts
-from ..run.progress import progress
+from ..run.console import progress
 from ..run.task_checks import check_tags, fitting_examples
 from ..shared_types import Prompt
 from .sampling_policy import WITH_ENGINE, sampling_config, sampling_identity, sampling_policy

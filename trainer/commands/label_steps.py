@@ -39,8 +39,8 @@ from ..config import TrainConfig
 from ..engine.policy import Policy
 from ..engine.sampling.sampler import Rollout
 from ..extensions.step_values import continuations
-from ..reward_models.score_files import ROLLOUTS
-from ..run.progress import progress
+from ..reward_models.labels import ROLLOUTS
+from ..run.console import progress
 from ..run.task_checks import check_continuable
 from ..shared_types import Prompt, Start
 from ..step_tokens import completion_ends

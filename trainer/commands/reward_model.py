@@ -24,10 +24,9 @@ from ..config import TrainConfig
 from ..engine.bundled import MODELS
 from ..reward_models.figures import Figures, Mean, held_out_figures
 from ..reward_models.fit import RATE, FitSettings, fit, save
-from ..reward_models.labels import Labelled, LabelledSet, label, split_by_prompt
-from ..reward_models.score_files import judged_completions
+from ..reward_models.labels import Labelled, LabelledSet, judged_completions, label, split_by_prompt
+from ..run.console import progress
 from ..run.folder import RunFiles, new_folder
-from ..run.progress import progress
 
 if TYPE_CHECKING:
     from grpo_env.verifiers.models import ModelVerifier

@@ -17,9 +17,8 @@ import pyarrow.parquet
 from grpo_env.results.rows import ScoreRow, read_scores
 
 from ..config import RewardModelConfig
-from ..reward_models.labels import label
+from ..reward_models.labels import judged_completions, label
 from ..reward_models.learned import LearnedPart, model_of, with_model
-from ..reward_models.score_files import judged_completions
 from .checkpoint import RunFolder
 from .folder import REWARD_MODEL, new_folder
 from .run import Run

@@ -9,8 +9,7 @@ import pytest
 
 from grpo_env import Example, Score
 from grpo_env.console import plain_console
-from grpo_env.trainer.run.console import RunConsole
-from grpo_env.trainer.run.progress import clock
+from grpo_env.trainer.run.console import RunConsole, clock
 
 
 def train_row(step: int, **changes: float | None) -> dict[str, object]:
@@ -92,7 +91,7 @@ def test_an_alert_is_printed_on_its_own_line() -> None:
 
 
 def test_a_long_evaluation_shows_its_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("grpo_env.trainer.run.progress.LINE_INTERVAL", 0.001)
+    monkeypatch.setattr("grpo_env.trainer.run.console.PROGRESS_INTERVAL", 0.001)
     out = io.StringIO()
     console = RunConsole(5, plain_console(file=out, width=120))
     with console.progress("evaluation after 0 steps", 40, "; eval.at_start=false skips it") as advance:
@@ -104,7 +103,7 @@ def test_a_long_evaluation_shows_its_progress(monkeypatch: pytest.MonkeyPatch) -
             time.sleep(0.002)
     assert out.getvalue().count("; eval.at_start=false skips it") == 1  # in the first line
     assert "evaluation after 0 steps: 7 of 40 completions, left 0:00\n" in out.getvalue()
-    monkeypatch.setattr("grpo_env.trainer.run.progress.LINE_INTERVAL", 1000.0)
+    monkeypatch.setattr("grpo_env.trainer.run.console.PROGRESS_INTERVAL", 1000.0)
     console = RunConsole(5, plain_console(file=(quick := io.StringIO()), width=120))
     with console.progress("evaluation after 0 steps", 40) as advance:
         advance(40)
