@@ -176,12 +176,12 @@ def flatten(settings: Mapping[str, Any], source: str = "settings") -> dict[str, 
     """Nested settings under dotted names. Raises ``UsageError`` for a setting that is given twice."""
     flat: dict[str, Any] = {}
     for name, value in settings.items():
-        inner = flatten(value, source) if isinstance(value, Mapping) else None
-        for key, leaf in {str(name): value}.items() if inner is None else inner.items():
-            dotted = key if inner is None else f"{name}.{key}"
-            if dotted in flat:
-                raise UsageError(f"{source}: {dotted} is given twice")
-            flat[dotted] = leaf
+        leaves = {str(name): value}
+        if isinstance(value, Mapping):
+            leaves = {f"{name}.{key}": leaf for key, leaf in flatten(value, source).items()}
+        if twice := flat.keys() & leaves:
+            raise UsageError(f"{source}: {min(twice)} is given twice")
+        flat |= leaves
     return flat
 
 

@@ -61,12 +61,11 @@ def model_line(policy: Policy) -> str:
 
 def _why_own(run: Run) -> str:
     """Why the library's own sampler was taken, as far as the machine tells."""
-    device = run.policy.device.type
     if run.config.sampling.engine != "own":
         return ""
-    if device == "cuda" and find_spec("vllm") is not None:
-        return ": sampling.engine=own"
-    return f": the device is {device}" if device != "cuda" else f": vLLM is not installed ({install('vllm')})"
+    if run.policy.device.type != "cuda":
+        return f": the device is {run.policy.device.type}"
+    return ": sampling.engine=own" if find_spec("vllm") else f": vLLM is not installed ({install('vllm')})"
 
 
 def settings_text(config: TrainConfig) -> str:
