@@ -9,9 +9,8 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import nullcontext
-from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from grpo_env.core import Finish
@@ -76,8 +75,7 @@ class _Driver:
         self._executor = ThreadPoolExecutor(AT_ONCE)
         self._live: dict[tuple[int, int], Row] = {}
         self._due: list[Row] = []
-        self._done: SimpleQueue[tuple[Row, Future[list[ChatMessage] | None]]] = SimpleQueue()
-        self._busy = 0  # rows whose environment is at work
+        self._busy: dict[Future[list[ChatMessage] | None], Row] = {}  # rows whose environment is at work
         self._wait = FIRST_WAIT
 
     def run(self) -> None:
@@ -99,25 +97,24 @@ class _Driver:
             self._start(row, row.episode.begin)
 
     def _start(self, row: Row, work: Callable[[], list[ChatMessage] | None]) -> None:
-        self._busy += 1
-        self._executor.submit(work).add_done_callback(lambda done: self._done.put((row, done)))
+        self._busy[self._executor.submit(work)] = row
 
     def _collect(self) -> None:
         """Take what environments have answered: wait until a turn is due, and then a little for others."""
         latest = time.monotonic() + self._wait
         while self._busy:
-            try:
-                row, done = self._done.get(timeout=max(0.0, latest - time.monotonic()) if self._due else None)
-            except Empty:
+            timeout = max(0.0, latest - time.monotonic()) if self._due else None
+            done, _ = wait(self._busy, timeout, FIRST_COMPLETED)
+            if not done:
                 return
-            self._busy -= 1
-            self._settle(row, done.result() or [])
+            for work in done:
+                self._settle(self._busy.pop(work), work.result() or [])
 
     def _settle(self, row: Row, messages: list[ChatMessage]) -> None:
         """Take the messages that begin an episode or follow a turn: unless it has ended, its next turn is due."""
         episode = row.episode
         if not episode.ended and not row.spans:
-            row.begin(messages)
+            row.prompt_ids = row.conversation.prompt_ids(episode.example, messages)
             if self.limit(row, len(row.prompt_ids)) < 1:
                 episode.fail(f"the prompt of {len(row.prompt_ids)} tokens leaves no position of {self._policy.name}")
         elif not episode.ended:

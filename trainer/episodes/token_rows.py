@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from grpo_env.control_tokens import without_control_tokens
 from grpo_env.environments import pool
 from grpo_env.environments.calls import response_parser
-from grpo_env.environments.episode import ChatMessage, EnvironmentClass, Episode
+from grpo_env.environments.episode import EnvironmentClass, Episode
 
 from ..engine.policy import Policy
 from ..engine.sampling.sampler import Rollout
@@ -56,10 +56,6 @@ class Row:
         self.ids += turn.ids
         self.logps += turn.logps
 
-    def begin(self, messages: Sequence[ChatMessage]) -> None:
-        """Take the messages of the prompt."""
-        self.prompt_ids = self.conversation.prompt_ids(self.episode.example, messages)
-
     def told(self, ids: Sequence[int]) -> None:
         """Append tokens that were not sampled."""
         self.ids += ids
@@ -75,13 +71,12 @@ class Row:
 def make_rows(policy: Policy, starts: Sequence[Start], group_size: int) -> Iterator[Row]:
     """The rows of all groups, each with a process of its own as soon as it is asked for."""
     tasks = {id(start.prompt.task): start.prompt.task for start in starts}
-    environments = {key: EnvironmentClass.of_task(task) for key, task in tasks.items()}
-    conversations = {key: Conversation(policy, task.format) for key, task in tasks.items()}
+    of_task = {key: (EnvironmentClass.of_task(task), Conversation(policy, task.format)) for key, task in tasks.items()}
     parser = response_parser(policy.tokenizer)
     plain = without_control_tokens(policy.tokenizer, of_template=True)
     for group, start in enumerate(starts):
         task, _, example = start.prompt
-        environment, conversation = environments[id(task)], conversations[id(task)]
+        environment, conversation = of_task[id(task)]
         for number in range(group_size):
             episode = Episode(environment, pool.take(environment), example, parser, plain, task.format.prefill)
             yield Row(group, number, f"{start.seed}/{number}", episode, conversation)
