@@ -271,9 +271,9 @@ def load_function(name: str) -> Callable[..., Any]:
 
 
 def load_named(
-    name: str, folder: Path, where: str, what: str = "function", built_in: Collection[str] = ()
+    name: str, folder: Path | None, where: str, what: str = "function", built_in: Collection[str] = ()
 ) -> Callable[..., Any]:
-    """The function or class that a task in ``folder`` names.
+    """The function or class that a task in ``folder`` names, or without one a setting, by an absolute path.
 
     Raises ``UsageError``, beginning with ``where`` and the name: for what its code raises, and in safe mode for names
     that are not ``built_in``.
@@ -281,11 +281,12 @@ def load_named(
     if is_safe_mode() and name not in built_in:
         raise UsageError(f"{where} {name!r} is not built in, and {SAFE}=1 refuses all other code")
     try:
-        return load_function(locate(name, folder))
+        return load_function(locate(name, folder) if folder else name)
     except Exception as error:  # of the imported code
+        file = f"FILE.py:{what}{', relative to the task' if folder else ''}"
         raise UsageError(
-            f"{where} {name!r} cannot be loaded ({type(error).__name__}: {error}); expected FILE.py:{what}, relative "
-            f"to the task, or module:{what} of an installed module"
+            f"{where} {name!r} cannot be loaded ({type(error).__name__}: {error}); expected {file}, or module:{what} "
+            "of an installed module"
         ) from error
 
 

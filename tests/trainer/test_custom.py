@@ -152,7 +152,7 @@ FUNCTIONS = {
 @pytest.mark.parametrize(("source", "message"), FUNCTIONS.items())
 def test_a_function_that_cannot_be_loaded(tmp_path: Path, make_task, source: str, message: str) -> None:
     (tmp_path / "own.py").write_text(source)
-    with pytest.raises(UsageError, match=rf"^loss\.function=.*own\.py:f.*{message}"):
+    with pytest.raises(UsageError, match=rf"^loss\.function .*own\.py:f.*{message}"):
         train(make_task({}, **FEW, **{"loss.function": str(tmp_path / "own.py:f")}), run_dir=tmp_path / "run")
 
 
@@ -219,7 +219,7 @@ def test_a_file_is_run_once_per_run(tmp_path: Path) -> None:
 
 def test_safe_mode_refuses_functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRPO_ENV_SAFE", "1")
-    with pytest.raises(UsageError, match=r"^loss\.function=.*GRPO_ENV_SAFE=1 refuses"):
+    with pytest.raises(UsageError, match=r"^loss\.function .*GRPO_ENV_SAFE=1 refuses"):
         _ = config_of("loss.function", "print(1 / 0)", tmp_path).loss.own_function
 
 

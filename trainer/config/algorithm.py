@@ -9,7 +9,9 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from .settings import Settings, load
+from grpo_env.registry import load_named
+
+from .settings import Settings
 
 Aggregation = Literal["token", "sequence", "constant"]
 ImportanceLevel = Literal["token", "sequence"]
@@ -38,7 +40,7 @@ class AdvantageConfig(Settings):
     @cached_property
     def own_function(self) -> Callable[..., Any] | None:
         """What ``function`` names, loaded once. Raises ``UsageError``."""
-        return load(self.function, "advantage.function")
+        return None if self.function is None else load_named(self.function, None, "advantage.function")
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
@@ -66,7 +68,7 @@ class LossConfig(Settings):
     @cached_property
     def own_function(self) -> Callable[..., Any] | None:
         """What ``function`` names, loaded once. Raises ``UsageError``."""
-        return load(self.function, "loss.function")
+        return None if self.function is None else load_named(self.function, None, "loss.function")
 
     @model_validator(mode="after")
     def _one_loss(self) -> Self:

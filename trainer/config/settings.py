@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
-
-from grpo_env.errors import UsageError
-from grpo_env.registry import load_function, refuse_in_safe_mode
 
 
 class Settings(BaseModel):
@@ -26,17 +22,3 @@ class Settings(BaseModel):
             except ValueError:
                 pass
         return value
-
-
-def load(name: str | None, setting: str) -> Callable[..., Any] | None:
-    """The function of a setting. Raises ``UsageError``."""
-    if name is None:
-        return None
-    refuse_in_safe_mode(f"{setting}={name}")
-    try:
-        return load_function(name)
-    except Exception as error:  # of the imported code
-        raise UsageError(
-            f"{setting}={name} cannot be loaded ({type(error).__name__}: {error}); expected FILE.py:function, or "
-            "module:function of an installed module"
-        ) from error
