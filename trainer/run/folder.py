@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import date
 from importlib.metadata import version
+from itertools import count
 from pathlib import Path
 from typing import Any, Self
 
@@ -153,25 +154,22 @@ def read_config(run: Path) -> dict[str, Any]:
 
 
 def _new_folder(path: Path | None, task: str) -> Path:
-    stem = path or Path("runs") / f"{task}-{date.today():%Y%m%d}"
-    number = 0
-    while True:
-        number += 1
-        folder = path or stem.with_name(f"{stem.name}-{number}")
+    stem = Path("runs") / f"{task}-{date.today():%Y%m%d}"
+    for folder in [path] if path else (stem.with_name(f"{stem.name}-{number}") for number in count(1)):
         try:
             folder.mkdir(parents=True)
+            break
         except FileExistsError:
-            if path is not None:
+            if path:
                 check_new(path)
-            continue
         except OSError as error:
             raise UsageError(f"{folder}: the run folder cannot be created ({error.strerror})") from error
-        return folder
+    return folder
 
 
 def check_new(path: Path) -> None:
     """Raises ``UsageError``, with advice, if a folder exists."""
-    if not path.exists():
+    if not os.path.lexists(path):
         return
     resume = f", or go on with that run: grpo_env train --resume {path}" if (path / "config.yaml").exists() else ""
     raise UsageError(f"{path} already exists; choose another folder{resume}")

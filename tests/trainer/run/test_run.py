@@ -156,6 +156,9 @@ def test_an_existing_folder_is_not_overwritten(make_task, tmp_path: Path) -> Non
     with pytest.raises(UsageError, match="already exists"):
         train(make_task(), run_dir=tmp_path / "run")
     assert [path.name for path in (tmp_path / "run").iterdir()] == ["precious"]
+    (tmp_path / "link").symlink_to(tmp_path / "nothing")
+    with pytest.raises(UsageError, match="already exists"):
+        train(make_task(), run_dir=tmp_path / "link")
 
 
 def test_a_run_that_still_trains_is_refused_to_others(
