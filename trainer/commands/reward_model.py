@@ -120,7 +120,9 @@ def train_reward_model(
         del loaded
         groups = [Group(row.judged.example, [row.judged.completion]) for row in held_out]
         scores = [score for (score,) in scores_of(request.verifier(task, str(draft)), groups)]
-        figures = held_out_figures(held_out, scores, _mostly_good(train))
+        labels = [value for row in train for value in row.known]
+        mostly_good = 2 * sum(value >= 0.5 for value in labels) >= len(labels)
+        figures = held_out_figures(held_out, scores, mostly_good)
         record = {
             "task": task.name,
             "file": str(file),
@@ -172,11 +174,6 @@ def _split(labelled: LabelledSet, file: Path, fraction: float, seed: int) -> tup
         side = "0.5 or more" if labels[0] >= 0.5 else "below 0.5"
         raise UsageError(f"{file}: all labels to train on ({len(labels):,}) are {side}: there is nothing to tell apart")
     return train, held_out
-
-
-def _mostly_good(rows: Sequence[Labelled]) -> bool:
-    labels = [value for row in rows for value in row.known]
-    return 2 * sum(value >= 0.5 for value in labels) >= len(labels)
 
 
 def figure_lines(figures: Figures) -> Iterator[str]:

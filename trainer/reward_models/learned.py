@@ -61,19 +61,12 @@ def learned_part(task: Task, settings: RewardModelConfig) -> LearnedPart | None:
     return LearnedPart(name, rule, verifier)
 
 
-def model_of(task: Task, name: str) -> str:
-    """The model of the part called ``name``."""
-    parts = {part.name: part.verifier for part in cast("WeightedSum", task.verifier).parts}
-    return cast("ModelVerifier", parts[name]).model
-
-
 def with_model(task: Task, name: str, model: Path) -> Task:
-    """The task with another model in the part called ``name``."""
+    """The task with another model in the part called ``name``; the task itself if that is its model already."""
     reward = cast("WeightedSum", task.verifier)
-    parts = [
-        replace(part, verifier=replace(cast("ModelVerifier", part.verifier), model=str(model)))
-        if part.name == name
-        else part
-        for part in reward.parts
-    ]
+    (index,) = (index for index, part in enumerate(reward.parts) if part.name == name)
+    parts, verifier = list(reward.parts), cast("ModelVerifier", reward.parts[index].verifier)
+    if verifier.model == str(model):
+        return task
+    parts[index] = replace(parts[index], verifier=replace(verifier, model=str(model)))
     return replace(task, verifier=replace(reward, parts=tuple(parts)))

@@ -84,10 +84,6 @@ class RunFolder(RunFiles):
         """The steps of the newest checkpoint."""
         return int(self.checkpoints()[-1].name.removeprefix("step-"))
 
-    def earlier_ends(self) -> set[int]:
-        """The steps after which the run had ended before it was given more: those of each ``model-STEPS``."""
-        return set(self.numbers(MODEL))
-
     def checkpoints(self) -> list[Path]:
         """Complete checkpoints, oldest first."""
         return sorted((self.path / "checkpoints").glob("step-*"))

@@ -13,6 +13,7 @@ from ..config import EvalConfig
 from ..rollout import make_prompts, sample_rollouts
 from ..shared_types import ScoredRollout
 from .evaluation import accuracy_interval, evaluate, summarize
+from .folder import MODEL
 from .recorder import Recorder, best
 from .run import Run
 
@@ -26,7 +27,8 @@ def evaluate_if_due(run: Run, recorder: Recorder, step: int) -> str | None:
     """
     config, is_last = run.config, step == run.config.steps
     regular = bool(config.eval.every) and step % config.eval.every == 0
-    due = config.eval.at_start if step == 0 else regular or step in recorder.folder.earlier_ends()
+    ended_before = step in recorder.folder.numbers(MODEL)  # and was then given more steps
+    due = config.eval.at_start if step == 0 else regular or ended_before
     if not due and not is_last:
         return None
     greedy, sampled = _evaluate_tasks(run, 0, step), []

@@ -18,7 +18,7 @@ from grpo_env.results.rows import ScoreRow, read_scores
 
 from ..config import RewardModelConfig
 from ..reward_models.labels import judged_completions, label
-from ..reward_models.learned import LearnedPart, model_of, with_model
+from ..reward_models.learned import LearnedPart, with_model
 from .checkpoint import RunFolder
 from .folder import REWARD_MODEL, new_folder
 from .run import Run
@@ -36,11 +36,10 @@ def update_reward_model(run: Run, folder: RunFolder, step: int) -> None:
     if run.learned is None or step < every:
         return
     model, (sampler,) = _model(run, folder, run.learned, step - step % every), run.samplers
-    if str(model) == model_of(sampler.task, run.learned.name):
-        return
-    sampler.task = with_model(sampler.task, run.learned.name, model)
-    run.learned.verifier.release()
-    _remove_old(folder, step, every)
+    if (task := with_model(sampler.task, run.learned.name, model)) is not sampler.task:
+        sampler.task = task
+        run.learned.verifier.release()
+        _remove_old(folder, step, every)
 
 
 def training_figures(folder: RunFolder, step: int) -> dict[str, Any]:

@@ -69,7 +69,8 @@ class SampleFiles:
             row["token_ids"] = list(compress(scored.rollout.ids, scored.rollout.sampled))
             row["token_ends"] = sampled_ends(self._decode, scored.rollout)
             if number < len(advantages):
-                row |= _advantages(list(compress(advantages[number].tolist(), scored.rollout.sampled)))
+                by_token = list(compress(advantages[number].tolist(), scored.rollout.sampled))
+                row |= {"advantage": by_token[0]} if len(set(by_token)) == 1 else {"token_advantages": by_token}
             yield row
 
 
@@ -120,7 +121,3 @@ def _remembering(decode: Decode) -> Decode:
     """``decode``, which decodes each single token once."""
     piece = cache(lambda token: decode([token]))
     return lambda ids: piece(ids[0]) if len(ids) == 1 else decode(ids)
-
-
-def _advantages(by_token: list[float]) -> dict[str, Any]:
-    return {"advantage": by_token[0]} if len(set(by_token)) == 1 else {"token_advantages": by_token}

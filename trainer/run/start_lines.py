@@ -21,28 +21,24 @@ ALGORITHM = ("loss", "advantage", "kl")
 
 def print_start(run: Run, folder: Path, start: int) -> None:
     """Print the lines; those that warn are yellow."""
-    if not start:
-        for sampler in run.samplers:
-            if line := gold_warning(sampler.task, sampler.examples):
-                run.console.print(f"{sampler.task.name}: {line}", "yellow")
+    config, say = run.config, run.console.print
+    for sampler in run.samplers if not start else ():
+        if line := gold_warning(sampler.task, sampler.examples):
+            say(f"{sampler.task.name}: {line}", "yellow")
     for sampler in run.samplers:
         weight = f", weight {sampler.weight:g}" if len(run.samplers) > 1 else ""
-        task = sampler.task
-        run.console.print(f"task       {task.name}: {len(sampler.examples)} examples, metric {task.metric}{weight}")
-    config = run.config
-    run.console.print(f"model      {model_line(run.policy)}")
-    run.console.print(f"sampling   {run.engine.description}{_why_own(run)}")
-    run.console.print(
+        say(f"task       {sampler.task.name}: {len(sampler.examples)} examples, metric {sampler.task.metric}{weight}")
+    say(f"model      {model_line(run.policy)}")
+    say(f"sampling   {run.engine.description}{_why_own(run)}")
+    say(
         f"algorithm  {settings_text(config)}, {config.supervision} supervision, {config.steps} steps of "
         f"{config.prompts_per_step} x {config.group_size} = {config.prompts_per_step * config.group_size} completions"
     )
     if config.engine.micro_batch_tokens is None and run.policy.device.type == "cuda":
-        run.console.print(
-            f"memory     engine.micro_batch_tokens is {run.micro_batch_tokens}, by the free memory of this GPU"
-        )
+        say(f"memory     engine.micro_batch_tokens is {run.micro_batch_tokens}, by the free memory of this GPU")
     for line in fallbacks(run.policy):
-        run.console.print(line)
-    run.console.print(f"run        {folder}" + (f", resumed after {start} steps" if start else ""))
+        say(line)
+    say(f"run        {folder}" + (f", resumed after {start} steps" if start else ""))
 
 
 def model_line(policy: Policy) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
 
 from grpo_env.core import Example
-from grpo_env.errors import UsageError, nearest
+from grpo_env.errors import UsageError, install, nearest
 from grpo_env.taskfile.composition import check_composition
 from grpo_env.taskfile.mixture import Mixture
 from grpo_env.taskfile.prompt import unused_template_kwargs
@@ -15,14 +16,15 @@ from grpo_env.taskfile.task import Task
 from ..config import SamplingConfig, TrainConfig
 from ..engine.policy import Policy
 from ..episodes.conversation import check_conversation
-from .trackers import check_tracker
 
 MARK = "marked"  # in a text that a chat template writes
 
 
 def check_config(mixture: Mixture, config: TrainConfig) -> None:
     """Raises ``UsageError`` for what can be refused before a model is loaded."""
-    check_tracker(config.tracker)
+    tracker = config.tracker
+    if tracker is not None and find_spec(tracker) is None:
+        raise UsageError(f"tracker={tracker} needs a package that is not installed: {install(tracker)}")
     for task in mixture.tasks:
         check_composition(task, config.supervision, estimated=bool(config.step_values.rollouts))
     if len(mixture.tasks) > 1 and config.reward_model.every:

@@ -7,24 +7,17 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 from accelerate.tracking import LOGGER_TYPE_TO_CLASS
 
-from grpo_env.errors import RunError, UsageError, install
+from grpo_env.errors import RunError
 
 from ..shared_types import ScoredRollout
 from .folder import RunFiles
 
 SHOWN = 32  # completions in the table of an evaluation
 TABLES = ("wandb", "trackio")
-
-
-def check_tracker(name: str | None) -> None:
-    """Raises ``UsageError`` if the tracker's package is not installed."""
-    if name is not None and find_spec(name) is None:
-        raise UsageError(f"tracker={name} needs a package that is not installed: {install(name)}")
 
 
 def start_tracker(name: str | None, run: RunFiles, settings: Mapping[str, Any], start: int) -> Any | None:
