@@ -180,7 +180,7 @@ def test_the_modules_of_the_trainer_import_each_other_without_a_cycle_even_for_t
     own = {name: path for name, path in known.items() if not name.startswith("trainer.engine.")}
     edges = {name: set(packages.imports(name, path, known, for_types=True)) & set(own) for name, path in own.items()}
     packages.depths({name: targets - {name} for name, targets in edges.items()})
-    assert "trainer.shared_types" in edges["trainer.episodes.token_rows"]
+    assert "trainer.shared_types" in edges["trainer.episodes.sampling"]
 
 
 def test_the_picture_of_the_packages_is_current():
