@@ -15,7 +15,7 @@ from trl import GRPOConfig, GRPOTrainer
 from trl.trainer import utils as trainer_utils
 
 from grpo_env.core import Completion, Group, score_groups
-from grpo_env.trainer.config.algorithm import BETA1
+from grpo_env.trainer.config.groups import BETA1
 from grpo_env.trainer.engine.policy import load_model
 from grpo_env.trainer.extensions.prompt_sampler import take
 from grpo_env.trainer.optimizer import learning_rate

@@ -9,7 +9,7 @@ import torch
 
 from grpo_env.errors import UsageError, install
 
-from .config.algorithm import BETA1, MIN_LR_RATIO, OptimizerConfig
+from .config.groups import BETA1, MIN_LR_RATIO, OptimizerConfig
 from .engine.policy import Policy
 
 

@@ -1,12 +1,12 @@
 """The settings of a training run, their ranges, and error messages for wrong ones."""
 
-from .algorithm import AdvantageConfig as AdvantageConfig
-from .algorithm import Aggregation as Aggregation
-from .algorithm import ImportanceLevel as ImportanceLevel
-from .algorithm import KLConfig as KLConfig
-from .algorithm import LossConfig as LossConfig
-from .algorithm import OptimizerConfig as OptimizerConfig
+from .groups import AdvantageConfig as AdvantageConfig
+from .groups import Aggregation as Aggregation
 from .groups import EvalConfig as EvalConfig
+from .groups import ImportanceLevel as ImportanceLevel
+from .groups import KLConfig as KLConfig
+from .groups import LossConfig as LossConfig
+from .groups import OptimizerConfig as OptimizerConfig
 from .groups import RewardModelConfig as RewardModelConfig
 from .groups import SamplingConfig as SamplingConfig
 from .train import FIELDS as FIELDS

@@ -13,21 +13,24 @@ from pydantic.fields import FieldInfo
 from grpo_env.errors import UsageError
 from grpo_env.registry import locate
 
-from .algorithm import AdvantageConfig, KLConfig, LossConfig, OptimizerConfig
 from .groups import (
+    AdvantageConfig,
     CheckpointConfig,
     DynamicSamplingConfig,
     EngineConfig,
     EvalConfig,
+    KLConfig,
     LoraConfig,
+    LossConfig,
+    OptimizerConfig,
     RewardModelConfig,
     SamplingConfig,
+    Settings,
     StepValuesConfig,
     engine_here,
 )
 from .messages import explained, unknown
 from .presets import PRESETS
-from .settings import Settings
 
 STEPS = "supervision=process or both"
 NEEDS = (
