@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 
 from grpo_env.errors import UsageError
@@ -149,29 +149,20 @@ class TrainConfig(Settings):
             raise UsageError(f"{source}: {explained(error, FIELDS)}") from None
 
 
-def _merged(*layers: dict[str, Any]) -> dict[str, Any]:
-    """Flat settings, of which later ones take precedence: also ``epochs`` over ``steps``, and presets as a whole."""
-    merged: dict[str, Any] = {}
-    naming = next((layer for layer in reversed(layers) if "preset" in layer), None)
-    for explicit in layers:
-        if explicit.keys() & {"steps", "epochs"}:
-            merged = {name: value for name, value in merged.items() if name not in ("steps", "epochs")}
-        if explicit is naming:  # its preset replaces that of the defaults whole
-            merged |= PRESETS.get(str(explicit["preset"]), {})
-        merged |= explicit
-    return merged
+def _merged(defaults: dict[str, Any], explicit: dict[str, Any]) -> dict[str, Any]:
+    """Flat settings, of which explicit ones take precedence: also ``epochs`` over ``steps``, and presets as a whole."""
+    if explicit.keys() & {"steps", "epochs"}:
+        defaults = {name: value for name, value in defaults.items() if name not in ("steps", "epochs")}
+    if "preset" in explicit:  # it replaces that of the defaults whole
+        return defaults | PRESETS.get(str(explicit["preset"]), {}) | explicit
+    return PRESETS.get(str(defaults.get("preset")), {}) | defaults | explicit
 
 
-def _leaves(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
-    for name, field in model.model_fields.items():
-        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            yield from _leaves(field.annotation, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", field
-
-
-FIELDS: dict[str, FieldInfo] = dict(_leaves(TrainConfig))
+FIELDS: dict[str, FieldInfo] = {}
 """Every setting by its dotted name."""
+for _name, _field in TrainConfig.model_fields.items():
+    _group = getattr(_field.annotation, "model_fields", None)
+    FIELDS |= {_name: _field} if _group is None else {f"{_name}.{key}": leaf for key, leaf in _group.items()}
 GROUPS = tuple(name for name in TrainConfig.model_fields if name not in FIELDS)
 
 
