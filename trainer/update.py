@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from transformers.modeling_layers import GradientCheckpointingLayer
 
 from grpo_env.errors import RunError
 
@@ -124,14 +122,13 @@ def compute_gradient(
     optimizer.zero_grad()
     sums = torch.zeros(len(SUMS), dtype=torch.float64)
     entropy_for: Entropy = "value" if config.loss.function is None else "gradient"  # the metric needs the value
-    with _recomputing_activations(policy, config.engine.gradient_checkpointing):
-        for micro in batch.micro_batches:
-            logp, entropy = micro.logp(policy, config.sampling.temperature, entropy_for)
-            if micro.old_logp is None:  # in the first update the weights are those before the step
-                micro.old_logp = logp.detach()
-            loss, micro_sums = micro_batch_loss(micro, logp, entropy, config, denominator)
-            policy.accelerator.backward(loss)
-            sums += micro_sums
+    for micro in batch.micro_batches:
+        logp, entropy = micro.logp(policy, config.sampling.temperature, entropy_for)
+        if micro.old_logp is None:  # in the first update the weights are those before the step
+            micro.old_logp = logp.detach()
+        loss, micro_sums = micro_batch_loss(micro, logp, entropy, config, denominator)
+        policy.accelerator.backward(loss)
+        sums += micro_sums
     return sums
 
 
@@ -166,18 +163,3 @@ def micro_batch_loss(
         is_clipped = clipped(inputs, settings) & mask
         sums = loss, entropy.sum(), kl.where(mask, 0.0).sum(), is_clipped.sum(), gap, mask.sum()
         return loss, torch.stack([value.float() for value in sums]).cpu().double()
-
-
-@contextmanager
-def _recomputing_activations(policy: Policy, on: bool) -> Iterator[None]:
-    """Gradient checkpointing works in training mode only. The modules inside the layers stay in evaluation mode, so
-    that there is no dropout.
-    """
-    layers = [layer for layer in policy.model.modules() if isinstance(layer, GradientCheckpointingLayer)]
-    try:
-        for layer in layers:
-            layer.training = on
-        yield
-    finally:
-        for layer in layers:
-            layer.training = False

@@ -485,7 +485,6 @@ def test_optimizer_settings_apply(policy: Policy) -> None:
 def test_gradient_checkpointing_changes_no_gradient(policy: Policy) -> None:
     plain = gradient(policy, scored(policy), CONFIG)
     checkpoint_activations(policy.model)
-    policy.model.train()
     calls = []
     layer = policy.model.model.layers[0].input_layernorm
     layer.register_forward_hook(lambda *_: calls.append(1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -22,6 +22,7 @@ from accelerate.utils import (
     patch_environment,
 )
 from torch import Tensor
+from torch.utils.checkpoint import checkpoint
 from transformers import AutoModelForCausalLM, AutoTokenizer, BitsAndBytesConfig
 from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.utils import logging as transformers_logging
@@ -237,28 +238,16 @@ def _launched_precision(precision: str) -> str:
 
 
 def checkpoint_activations(model: Any) -> None:
-    """Compute activations again in the backward pass of training, to store less."""
-    new = getattr(model, "activation_checkpointing_enable", None)
-    enable = new or model.gradient_checkpointing_enable  # its name up to transformers 5.22, later deprecated
-    enable({"use_reentrant": False})
-    for layer in model.modules():
-        if isinstance(layer, GradientCheckpointingLayer):
-            layer._gradient_checkpointing_func = partial(_without_dropout, layer, layer._gradient_checkpointing_func)
+    """Compute the activations inside of layers again in the backward pass, to store less.
 
-
-def _without_dropout(
-    layer: Any, checkpoint: Callable[..., Any], compute: Callable[..., Any], *inputs: Any, **options: Any
-) -> Any:
-    """``checkpoint`` of a layer's computation in evaluation mode: some layers, such as OPT's, drop out themselves."""
-
-    def evaluate(*inputs: Any, **options: Any) -> Any:
-        was_training, layer.training = layer.training, False
-        try:
-            return compute(*inputs, **options)
-        finally:
-            layer.training = was_training
-
-    return checkpoint(evaluate, *inputs, **options)
+    In evaluation mode too, where transformers would store all of them. Raises ``UsageError`` for a model without layers
+    that transformers can compute again.
+    """
+    layers = [layer for layer in model.modules() if isinstance(layer, GradientCheckpointingLayer)]
+    if not layers:
+        raise UsageError(f"{type(model).__name__} does not support engine.gradient_checkpointing")
+    for layer in layers:  # nothing in them is random
+        layer.forward = partial(checkpoint, layer.forward, use_reentrant=False, preserve_rng_state=False)
 
 
 def is_adapter(name: str | Path) -> bool:

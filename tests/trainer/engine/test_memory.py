@@ -13,7 +13,7 @@ import torch
 from rich.console import Console
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from grpo_env.errors import RunError, memory_ran_out
+from grpo_env.errors import RunError, UsageError, memory_ran_out
 from grpo_env.trainer.commands.evaluate import run_eval
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.decoder import Decoder
@@ -31,7 +31,7 @@ from ..shortcuts import loss_of, packed, roll_out
 
 
 def test_recomputed_layers_have_no_dropout(model_folder: Path, make_task) -> None:
-    """Although transformers recomputes only in training mode, dropout stays off."""
+    """In evaluation mode, where transformers would not recompute."""
     task, norms = make_task(), []
     for recompute in (False, True):
         policy = load_policy(str(model_folder), device="cpu")
@@ -47,6 +47,11 @@ def test_recomputed_layers_have_no_dropout(model_folder: Path, make_task) -> Non
         norms.append(update(policy, make_optimizer(policy, config.optimizer), [batch], config, 0).grad_norm)
         assert calls() == len(batch.micro_batches) * (1 + recompute)
     assert norms[0] == pytest.approx(norms[1], rel=1e-5)
+
+
+def test_a_model_that_cannot_recompute_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"Linear does not support engine\.gradient_checkpointing"):
+        checkpoint_activations(torch.nn.Linear(1, 1))
 
 
 def count_calls(layer: torch.nn.Module):
