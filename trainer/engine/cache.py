@@ -33,25 +33,20 @@ class _PreallocatedLayer(DynamicLayer):  # type: ignore[misc]
         new = [_to_autocast_dtype(states) for states in (key_states, value_states)]
         if not self.is_initialized:
             self.lazy_initialization(*new)
-            self.keys, self.values = (states[:, :, :0] for states in new)
-        start, end = self.keys.shape[2], self.keys.shape[2] + new[0].shape[2]
-        if not self._is_buffered() or end > self._buffers[0].shape[2]:
-            self._buffers = [_extended(states, end + SPARE_TOKENS) for states in (self.keys, self.values)]
+            self._buffers = [states[:, :, :0] for states in new]
+        start = self.get_seq_length()
+        end = start + new[0].shape[2]
+        if end > self._buffers[0].shape[2]:
+            self._buffers = [_extended(buffer, end + SPARE_TOKENS) for buffer in self._buffers]
         for buffer, states in zip(self._buffers, new, strict=True):
             buffer[:, :, start:end] = states
         return self._set_length(end)
 
     def reorder_cache(self, beam_idx: Tensor) -> None:
         """Keep some of the rows, or copies of them: those of these indices."""
-        if self._is_buffered():
+        if self.is_initialized:
             self._buffers = [buffer.index_select(0, beam_idx) for buffer in self._buffers]
-            self._set_length(self.keys.shape[2])
-        else:
-            super().reorder_cache(beam_idx)
-
-    def _is_buffered(self) -> bool:
-        """Whether keys and values are views of the buffers: not before the first tokens, nor after repeating rows."""
-        return bool(self._buffers) and self.keys.data_ptr() == self._buffers[0].data_ptr()
+            self._set_length(self.get_seq_length())
 
     def _set_length(self, length: int) -> tuple[Tensor, Tensor]:
         self.keys, self.values = (buffer[:, :, :length] for buffer in self._buffers)
