@@ -12,9 +12,7 @@ Rows that are not ``scored`` do not enter a baseline or a scale, and their advan
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -26,16 +24,10 @@ from .custom import check_finite, tensor_of
 from .scored_groups import ScoredGroups
 from .shared_types import ScoredRollout
 
-AdvantageFunction = Callable[[ScoredGroups], Tensor]
-"""Returns (B,) advantages of whole completions, or (B, T) of their tokens, T those of the longest."""
-
 
 def token_advantages(groups: ScoredGroups, config: TrainConfig) -> Tensor:
-    """(B, T) float32 advantages of all sampled tokens, by the config's settings; 0 elsewhere.
-
-    Raises ``RunError`` for a function of the user's that fails.
-    """
-    advantages = advantage_function(config)(groups)
+    """(B, T) float32 advantages of all sampled tokens, by the config's settings; 0 elsewhere."""
+    advantages = group_advantages(groups, config)
     rows = advantages[:, None] if advantages.ndim == 1 else advantages
     return rows.where(groups.sampled & groups.scored[:, None], 0.0).float()
 
@@ -57,23 +49,18 @@ def phantom_gradient(rollouts: Sequence[ScoredRollout], advantages: Tensor, grou
     return float(sums[~right].sum() / sums.sum())
 
 
-def advantage_function(config: TrainConfig) -> AdvantageFunction:
-    """The function that ``advantage.function`` names, checked, or the one that the other settings describe."""
-    settings = config.advantage
-    if settings.own_function is not None:
-        return partial(_own_advantages, settings.own_function, f"advantage.function={settings.function}")
-    return partial(supervised_advantages, config=config)
+def group_advantages(groups: ScoredGroups, config: TrainConfig) -> Tensor:
+    """(B,) advantages of completions, or (B, T) of their tokens: by ``supervision`` or by ``advantage.function``.
 
-
-def _own_advantages(function: Callable[[ScoredGroups], Any], setting: str, groups: ScoredGroups) -> Tensor:
-    """The advantages that a user's function returns, (B,) or (B, T).
-
-    Raises ``RunError``, beginning with ``setting``, if it fails, or returns something other than one finite number
-    for each scored completion or for each of its tokens.
+    Raises ``RunError``, which names the setting, if that function fails, or returns something other than one finite
+    number for each scored completion or for each of its tokens.
     """
-    rows, tokens = len(groups.rewards), int(groups.lengths.max())
+    settings = config.advantage
+    if settings.own_function is None:
+        return supervised_advantages(groups, config)
+    rows, tokens, setting = len(groups.rewards), int(groups.lengths.max()), f"advantage.function={settings.function}"
     expected = "one advantage per completion or per token"
-    advantages = tensor_of(function, groups, setting, expected, [(rows,), (rows, tokens)])
+    advantages = tensor_of(settings.own_function, groups, setting, expected, [(rows,), (rows, tokens)])
     check_finite(advantages[groups.scored], setting, "advantages of scored completions")
     return advantages.detach().double().cpu()
 

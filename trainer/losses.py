@@ -6,10 +6,7 @@ counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -49,24 +46,16 @@ class LossInputs:
     entropy: Tensor
 
 
-LossFunction = Callable[[LossInputs], Tensor]
-"""Returns the loss of each token, (R, T), to be minimized. Aggregation and KL penalty are added to it."""
+def policy_loss(inputs: LossInputs, settings: LossConfig) -> Tensor:
+    """The loss of each token, (R, T), to be minimized; aggregation and KL penalty are added to it.
 
-
-def loss_function(settings: LossConfig) -> LossFunction:
-    """The function that ``loss.function`` names, checked, or ``ppo``."""
-    if settings.own_function is not None:
-        return partial(_own_loss, settings.own_function, f"loss.function={settings.function}")
-    return partial(ppo, settings=settings)
-
-
-def _own_loss(function: Callable[[LossInputs], Any], setting: str, inputs: LossInputs) -> Tensor:
-    """The loss per token that a user's function returns.
-
-    Raises ``RunError``, beginning with ``setting``, if it fails, or returns something other than one finite number
-    with a gradient for each token.
+    It is that of ``ppo`` or of the function that ``loss.function`` names. Raises ``RunError``, which names the setting,
+    if that fails, or returns something other than one finite number with a gradient for each token.
     """
-    loss = tensor_of(function, inputs, setting, "one loss per token", [tuple(inputs.mask.shape)])
+    if settings.own_function is None:
+        return ppo(inputs, settings)
+    setting = f"loss.function={settings.function}"
+    loss = tensor_of(settings.own_function, inputs, setting, "one loss per token", [tuple(inputs.mask.shape)])
     if not loss.requires_grad:
         raise RunError(
             f"{setting} returned a loss without a gradient, so nothing would be learned; compute it from inputs.logp, "

@@ -16,15 +16,7 @@ from .config import TrainConfig
 from .engine.logprobs import Entropy
 from .engine.policy import Policy
 from .engine.sharding import optimizer_step
-from .losses import (
-    LossInputs,
-    aggregate,
-    clipped,
-    denominators,
-    kl_penalty,
-    loss_function,
-    tis_weight,
-)
+from .losses import LossInputs, aggregate, clipped, denominators, kl_penalty, policy_loss, tis_weight
 from .optimizer import learning_rate
 from .out_of_memory import with_oom_retry
 
@@ -150,7 +142,7 @@ def micro_batch_loss(
     assert micro.old_logp is not None
     settings, mask = config.loss, micro.sampled
     inputs = LossInputs(logp, micro.old_logp, micro.sampler_logp, micro.ref_logp, micro.advantages, mask, entropy)
-    per_token = loss_function(settings)(inputs)
+    per_token = policy_loss(inputs, settings)
     if settings.tis_cap is not None:
         per_token = per_token * tis_weight(micro.old_logp, micro.sampler_logp, settings.tis_cap)
     kl = torch.zeros_like(per_token)

@@ -15,7 +15,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from grpo_env.trainer.advantages import outcome_advantages, process_advantages
 from grpo_env.trainer.config import AdvantageConfig, LossConfig
-from grpo_env.trainer.losses import LossInputs, aggregate, clipped, denominators, kl_penalty, loss_function
+from grpo_env.trainer.losses import LossInputs, aggregate, clipped, denominators, kl_penalty, policy_loss
 
 from ..trainer.shortcuts import groups_of
 from .test_pages import ROOT
@@ -131,7 +131,7 @@ def test_the_loss_and_what_is_cut():
 
     def loss(logp: torch.Tensor, beta: float, mode: str) -> float:
         inputs = LossInputs(logp, logs(old), logs(old), logs(ref), per_token, mask, torch.zeros_like(logp))
-        tokens = loss_function(settings)(inputs) + beta * kl_penalty(logp, logs(ref))
+        tokens = policy_loss(inputs, settings) + beta * kl_penalty(logp, logs(ref))
         return aggregate(tokens, mask, mode, denominators(torch.tensor(lengths), 4, mode, 3)).item()
 
     settings = LossConfig(clip_low=0.2, clip_high=0.2)
@@ -158,7 +158,7 @@ def test_the_gradient_of_a_loss_of_0_pushes_every_token_by_its_advantage():
     logp = old.clone().requires_grad_()
     per_token = torch.tensor(LESSON["advantages"], dtype=torch.float64)[:, None].expand(4, 3)
     inputs = LossInputs(logp, old, old, None, per_token, mask, torch.zeros(4, 3))
-    aggregate(loss_function(LossConfig())(inputs), mask, "sequence", 4).backward()
+    aggregate(policy_loss(inputs, LossConfig()), mask, "sequence", 4).backward()
     expected = [[-1 / 12] * 3, [1 / 12] * 3, [1 / 8, 1 / 8, 0], [-1 / 12] * 3]
     assert logp.grad.tolist() == [pytest.approx(row) for row in expected]
 
@@ -170,7 +170,7 @@ def test_what_an_advantage_does_to_a_token():
         logp = logits.log_softmax(0)[:1][None]
         rows = torch.full((1, 1), advantage, dtype=torch.float64)
         inputs = LossInputs(logp, logp.detach(), logp.detach(), None, rows, rows == rows, torch.zeros(1, 1))
-        loss_function(LossConfig())(inputs).sum().backward()
+        policy_loss(inputs, LossConfig()).sum().backward()
         after = (logits - 0.5 * logits.grad).softmax(0).tolist()
         assert f"A = {advantage:+.0f}: " + " ".join(f"{p:.3f}" for p in after) in outputs()
 

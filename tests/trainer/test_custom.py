@@ -11,12 +11,12 @@ from transformers import AutoModelForCausalLM
 
 from grpo_env.core import Example, Score
 from grpo_env.errors import RunError, UsageError
-from grpo_env.trainer.advantages import advantage_function
+from grpo_env.trainer.advantages import group_advantages
 from grpo_env.trainer.config import TrainConfig, with_located_code
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.sampling.sampler import Rollout
 from grpo_env.trainer.loop import train
-from grpo_env.trainer.losses import LossInputs, loss_function
+from grpo_env.trainer.losses import LossInputs, policy_loss
 from grpo_env.trainer.optimizer import make_optimizer
 from grpo_env.trainer.scored_groups import ScoredGroups
 from grpo_env.trainer.shared_types import ScoredRollout
@@ -81,7 +81,7 @@ def test_the_loss_of_the_page_by_hand(page_folder: Path) -> None:
     logp = torch.tensor([[1.5, 0.5, 1.0, 1.0]]).log().requires_grad_()
     advantages, zeros = torch.tensor([[1.0, -2.0, 1.0, -1.0]]), torch.zeros(1, 4)
     inputs = LossInputs(logp, zeros, zeros, None, advantages, torch.ones(1, 4, dtype=torch.bool), zeros)
-    loss = loss_function(config.loss)(inputs)
+    loss = policy_loss(inputs, config.loss)
     assert loss.tolist()[0] == pytest.approx([-2.48984, 2.83187, -2.0, 2 / 1.05], abs=1e-5)
     (gradient,) = torch.autograd.grad(loss.sum(), logp)
     assert gradient[0, 2:].tolist() == pytest.approx([-1.0, 1.0])  # at ratio 1 that of every other loss
@@ -93,14 +93,14 @@ def test_cispo_of_the_page_by_hand(page_folder: Path) -> None:
     logp = torch.tensor([[0.5, 2.0, 9.0, 9.0]]).log().requires_grad_()
     advantages, zeros = torch.tensor([[1.0, -2.0, 1.0, -1.0]]), torch.zeros(1, 4)
     inputs = LossInputs(logp, zeros, zeros, None, advantages, torch.ones(1, 4, dtype=torch.bool), zeros)
-    (gradient,) = torch.autograd.grad(loss_function(config.loss)(inputs).sum(), logp)
+    (gradient,) = torch.autograd.grad(policy_loss(inputs, config.loss).sum(), logp)
     assert gradient.tolist()[0] == pytest.approx([-0.5, 4.0, -5.0, 5.0])
 
 
 def test_online_rft_of_the_page(page_folder: Path) -> None:
     """DeepSeekMath, equation 11: 1 for correct completions; graded is wrong."""
     own = with_located_code({"advantage.function": "my_advantages.py:online_rft", "group_size": 4}, page_folder)
-    advantages = advantage_function(TrainConfig.from_mapping(own))(groups_of([1.0, 1.0, 0.0, 0.5], 4))
+    advantages = group_advantages(groups_of([1.0, 1.0, 0.0, 0.5], 4), TrainConfig.from_mapping(own))
     assert advantages.tolist() == [1.0, 1.0, 0.0, 0.0]
 
 
@@ -110,11 +110,11 @@ def test_the_advantages_of_the_page_by_hand(page_folder: Path) -> None:
     config = TrainConfig.from_mapping(own)
     verdicts = [0.0, 1.0, 0.0, 0.5, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
     scored = torch.tensor([True] * 7 + [False] + [True] * 4)
-    advantages = advantage_function(config)(groups_of(verdicts, 4, scored))
+    advantages = group_advantages(groups_of(verdicts, 4, scored), config)
     assert advantages.tolist() == pytest.approx([-1, 3, -1, -1, 0.5, 0.5, -1, 0, 0, 0, 0, 0])
 
 
-def test_a_run_with_own_advantages(tmp_path: Path, make_task) -> None:
+def test_a_run_with_group_advantages(tmp_path: Path, make_task) -> None:
     (tmp_path / "own.py").write_text("def f(groups): return groups.rewards - 0.5")
     settings = {**FEW, "advantage.function": str(tmp_path / "own.py:f")}
     run = train(make_task({"test_ascii": {"weight": 1.0}}, **settings), run_dir=tmp_path / "run").run_dir
@@ -171,7 +171,7 @@ LOSSES = {
 def test_what_is_wrong_with_a_loss(tmp_path: Path, source: str, message: str) -> None:
     config = config_of("loss.function", source, tmp_path)
     with pytest.raises(RunError, match=rf"^loss\.function=.*own\.py:f.*{message}"):
-        loss_function(config.loss)(inputs_of_two())
+        policy_loss(inputs_of_two(), config.loss)
 
 
 ADVANTAGES = {
@@ -186,21 +186,21 @@ ADVANTAGES = {
 def test_what_is_wrong_with_advantages(tmp_path: Path, source: str, message: str) -> None:
     config, scored = config_of("advantage.function", source, tmp_path), torch.tensor([True, False, True, True])
     with pytest.raises(RunError, match=rf"^advantage\.function=.*own\.py:f.*{message}"):
-        advantage_function(config)(groups_of([1.0, 0.0, 0.5, 0.5], 2, scored))
+        group_advantages(groups_of([1.0, 0.0, 0.5, 0.5], 2, scored), config)
 
 
 def test_a_loss_may_use_the_reference_where_there_is_one(tmp_path: Path) -> None:
     source = "def f(inputs): return inputs.logp - inputs.ref_logp"
     config = config_of("loss.function", source, tmp_path)
-    assert loss_function(config.loss)(inputs_of_two(with_reference=True)).shape == (2, 3)
+    assert policy_loss(inputs_of_two(with_reference=True), config.loss).shape == (2, 3)
 
 
 def test_padding_may_hold_anything_and_advantages_may_be_per_token(tmp_path: Path) -> None:
     source = "def f(inputs): return inputs.logp.where(inputs.mask, float('nan'))"
-    assert loss_function(config_of("loss.function", source, tmp_path).loss)(inputs_of_two()).shape == (2, 3)
+    assert policy_loss(inputs_of_two(), config_of("loss.function", source, tmp_path).loss).shape == (2, 3)
     rows = "def f(groups): return groups.rewards[:, None].expand(-1, int(groups.lengths.max()))"
     config = config_of("advantage.function", rows, tmp_path)
-    assert advantage_function(config)(groups_of([1.0, 0.0], 2)).tolist() == [[1.0, 1.0], [0.0, 0.0]]
+    assert group_advantages(groups_of([1.0, 0.0], 2), config).tolist() == [[1.0, 1.0], [0.0, 0.0]]
 
 
 def test_a_loss_that_fails_in_a_step_names_the_setting(tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_a_loss_that_fails_in_a_step_names_the_setting(tmp_path: Path) -> None:
     low = torch.full((1, 2), -11.0, requires_grad=True)
     inputs = LossInputs(low, low, low, None, low, torch.ones(1, 2, dtype=torch.bool), low)
     with pytest.raises(RunError, match=r"^loss\.function=.*not finite for 2 of 2 tokens"):
-        loss_function(config.loss)(inputs)
+        policy_loss(inputs, config.loss)
 
 
 def test_a_file_is_run_once_per_run(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from grpo_env.trainer.losses import (
     denominators,
     importance_ratio,
     kl_penalty,
-    loss_function,
+    policy_loss,
     tis_weight,
 )
 
@@ -44,7 +44,7 @@ def surrogate(ratios: list[float], advantage: float, **bounds: float) -> tuple[l
     logp = torch.tensor(ratios, dtype=torch.float64).log().requires_grad_()
     advantages = torch.full((len(ratios),), advantage, dtype=torch.float64)
     settings, inputs = LossConfig(**(bounds or BOUNDS)), inputs_of(logp, torch.zeros_like(logp), advantages)
-    loss = loss_function(settings)(inputs)
+    loss = policy_loss(inputs, settings)
     loss.sum().backward()
     cut = clipped(inputs, settings)
     return (-loss).tolist(), (logp.grad != 0).tolist(), cut.tolist()
@@ -54,7 +54,7 @@ def test_a_ratio_beyond_float32_is_no_nan_where_the_advantage_is_0() -> None:
     """exp(100) is infinite in float32, and infinity times 0 is not a number."""
     logp = torch.tensor([[-1.0, -1.0]], requires_grad=True)
     inputs = inputs_of(logp, torch.full((1, 2), -101.0), torch.tensor([[0.0, -1.0]]))
-    loss = loss_function(LossConfig(**BOUNDS))(inputs)
+    loss = policy_loss(inputs, LossConfig(**BOUNDS))
     assert loss.tolist()[0] == pytest.approx([0.0, math.exp(20)])
     assert torch.autograd.grad(loss.sum(), logp)[0].isfinite().all()
 
@@ -90,7 +90,7 @@ def test_the_two_clip_bounds_are_independent() -> None:
 def test_on_policy_gradient_is_minus_the_advantage() -> None:
     logp = torch.tensor([0.5]).log().requires_grad_()
     inputs = inputs_of(logp, logp.detach(), torch.tensor([-0.2]))
-    loss_function(LossConfig(**BOUNDS))(inputs).sum().backward()
+    policy_loss(inputs, LossConfig(**BOUNDS)).sum().backward()
     assert logp.grad.item() == pytest.approx(0.2)
 
 
@@ -123,7 +123,7 @@ def test_gradients_are_those_of_the_papers(level: str) -> None:
         logp.requires_grad_()
         settings = LossConfig(importance_level=level, **bounds)
         inputs = inputs_of(logp, old, advantages, mask)
-        aggregate(loss_function(settings)(inputs), mask, "token", 1.0).backward()
+        aggregate(policy_loss(inputs, settings), mask, "token", 1.0).backward()
         cut = clipped(inputs, settings)
         for row, length in enumerate(LENGTHS):
             slope, changed = slopes(

@@ -8,7 +8,7 @@ import torch
 from grpo_env.core import Example, Score
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.sampling.sampler import Rollout
-from grpo_env.trainer.losses import LossInputs, aggregate, denominators, loss_function
+from grpo_env.trainer.losses import LossInputs, aggregate, denominators, policy_loss
 from grpo_env.trainer.run.start_lines import settings_text
 from grpo_env.trainer.shared_types import ScoredRollout
 
@@ -36,7 +36,7 @@ def coefficients(preset: str, correct: list[float | None], **more) -> list[list[
     mask = (torch.arange(4) < lengths[:, None]) & scored[:, None]
     logp = torch.full((len(rows), 4), -1.0, requires_grad=True)
     old = logp.detach()
-    loss = loss_function(config.loss)(LossInputs(logp, old, old, None, advantages, mask, old))
+    loss = policy_loss(LossInputs(logp, old, old, None, advantages, mask, old), config.loss)
     mode = config.loss.aggregation
     aggregate(loss, mask, mode, denominators(lengths[scored], int(scored.sum()), mode, 8)).backward()
     return [(-row[:length]).tolist() for row, length in zip(logp.grad, LENGTHS * 9, strict=False)]
