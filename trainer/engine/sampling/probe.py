@@ -30,18 +30,8 @@ def probe_ids(policy: Policy) -> list[int]:
 
 
 def check_logprobs(policy: Policy, generate: Generate) -> None:
-    """Raises ``RunError`` if an engine does not compute what the policy does. All processes must call this together."""
-    gap = logprob_gap(policy, generate)
-    if gap > MAX_GAP[compute_dtype(policy)]:
-        raise RunError(
-            f"the log-probabilities differ by {gap:.3f} nats a token from those of {policy.name}, by another model, "
-            "other weights, or log-probabilities that are not those of the temperature (processed_logprobs)"
-        )
-
-
-def logprob_gap(policy: Policy, generate: Generate) -> float:
-    """Mean absolute difference, in nats, between the log-probabilities that an engine reports for a completion of its
-    own and those of a forward pass.
+    """Raises ``RunError`` if the log-probabilities that an engine reports for a completion of its own are not those of
+    a forward pass of the policy. All processes must call this together.
     """
     prompt, rows = probe_ids(policy), []
 
@@ -53,5 +43,9 @@ def logprob_gap(policy: Policy, generate: Generate) -> float:
     with unsharded(policy), torch.inference_mode(), policy.autocast_context():
         logits = policy.model(torch.tensor([[*prompt, *tokens]], device=policy.device)).logits[0].float()
     expected = torch.log_softmax(logits[len(prompt) - 1 : -1] / TEMPERATURE, -1)
-    difference = expected[range(len(tokens)), tokens].cpu() - torch.tensor(logps)
-    return float(difference.abs().mean())
+    gap = float((expected[range(len(tokens)), tokens].cpu() - torch.tensor(logps)).abs().mean())
+    if gap > MAX_GAP[compute_dtype(policy)]:
+        raise RunError(
+            f"the log-probabilities differ by {gap:.3f} nats a token from those of {policy.name}, by another model, "
+            "other weights, or log-probabilities that are not those of the temperature (processed_logprobs)"
+        )
