@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 
-import torch
 from torch import Tensor
 
 from .batch import Batch
 from .config import KLConfig
 from .engine.policy import Policy
-from .out_of_memory import with_oom_retry
+from .update import add_logp
 
 
 def make_reference(policy: Policy, config: KLConfig) -> dict[str, Tensor] | None:
@@ -30,11 +28,6 @@ def add_reference_logp(
     policy: Policy, reference: Mapping[str, Tensor], batches: Sequence[Batch], temperature: float
 ) -> None:
     """Set ``ref_logp`` of all micro-batches, under the weights of the reference model."""
-
-    def compute(batch: Batch) -> None:
-        for micro in batch.micro_batches:
-            micro.ref_logp, _ = micro.logp(policy, temperature)
-
-    with torch.no_grad(), policy.swapped_weights(reference):
+    with policy.swapped_weights(reference):
         for batch in batches:
-            with_oom_retry(policy, batch, partial(compute, batch))
+            add_logp(policy, batch, temperature, "ref_logp")

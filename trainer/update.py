@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -57,7 +58,7 @@ def update(
     for group in optimizer.param_groups:
         group["lr"] = rate
     for batch in batches[1:]:  # whose own first update comes after the weights have changed
-        add_old_logp(policy, batch, config.sampling.temperature)
+        add_logp(policy, batch, config.sampling.temperature, "old_logp")
     for _ in range(config.optimizer.updates_per_step):
         sums, norms = torch.zeros(len(SUMS), dtype=torch.float64), list[float]()
         for batch in batches:
@@ -69,12 +70,12 @@ def update(
     return UpdateStats(loss / len(norms), sum(norms) / len(norms), *means)
 
 
-def add_old_logp(policy: Policy, batch: Batch, temperature: float) -> None:
-    """Set ``old_logp`` of all micro-batches, under the current weights."""
+def add_logp(policy: Policy, batch: Batch, temperature: float, name: Literal["old_logp", "ref_logp"]) -> None:
+    """Set these log-probabilities of all micro-batches, under the current weights."""
 
     def compute() -> None:
         for micro in batch.micro_batches:
-            micro.old_logp, _ = micro.logp(policy, temperature)
+            setattr(micro, name, micro.logp(policy, temperature)[0])
 
     with torch.no_grad():
         with_oom_retry(policy, batch, compute)
