@@ -17,6 +17,7 @@ from .engine.logprobs import Entropy, Rows, completion_logp
 from .engine.policy import Policy
 from .engine.sampling.sampler import Rollout
 from .engine.sharding import is_sharded
+from .losses import denominators
 from .rollout import rank_slice
 from .shared_types import ScoredRollout
 
@@ -65,20 +66,16 @@ class MicroBatch:
 
 @dataclass
 class Batch:
-    """The rows of one mini-batch, of which N, over all processes, count in the loss.
+    """The rows of one mini-batch that have a gradient.
 
-    ``micro_batches`` are those of this process. ``reduced_tokens`` is the ``engine.micro_batch_tokens`` to go on with
-    after memory ran out.
+    ``micro_batches`` are those of this process, and ``denominator`` is that of the loss of all processes, see
+    ``losses.denominators``. ``reduced_tokens`` is the ``engine.micro_batch_tokens`` to go on with after memory ran out.
     """
 
-    lengths: Tensor  # (N,) int64, sampled tokens of the rows that count, with or without a gradient
-    completions: int  # rows with a reward: the N, and those masked because they are truncated
+    denominator: float
     micro_batches: list[MicroBatch]
     uniform_groups: int  # groups whose advantages are all 0
     reduced_tokens: int | None = None
-
-    def __post_init__(self) -> None:
-        _check("lengths", self.lengths, self.lengths.shape[:1], torch.int64)
 
 
 def _check(name: str, tensor: Tensor | None, shape: tuple[int, ...], dtype: torch.dtype) -> None:
@@ -137,8 +134,9 @@ def pack_batches(
         if is_sharded(policy):  # all processes must make the same number of passes
             passes = max(1, *gather_object([len(micro_batches)]))
             micro_batches = pad_micro_batches(micro_batches, passes, policy.device)
-        lengths_in_loss, uniform_groups = lengths[members][in_loss[members]], int(uniform[first::count].sum())
-        batches.append(Batch(lengths_in_loss, int(scored[members].sum()), micro_batches, uniform_groups))
+        completions, budget = int(scored[members].sum()), config.sampling.max_new_tokens
+        denominator = denominators(lengths[members][in_loss[members]], completions, config.loss.aggregation, budget)
+        batches.append(Batch(max(1.0, denominator), micro_batches, int(uniform[first::count].sum())))
     return batches
 
 

@@ -17,7 +17,7 @@ from .config import TrainConfig
 from .engine.logprobs import Entropy
 from .engine.policy import Policy
 from .engine.sharding import optimizer_step
-from .losses import LossInputs, aggregate, clipped, denominators, kl_penalty, policy_loss, tis_weight
+from .losses import LossInputs, aggregate, clipped, kl_penalty, policy_loss, tis_weight
 from .optimizer import learning_rate
 from .out_of_memory import with_oom_retry
 
@@ -85,9 +85,7 @@ def _update_once(
     policy: Policy, optimizer: torch.optim.Optimizer, batch: Batch, config: TrainConfig, step: int
 ) -> tuple[Tensor, float]:
     """One update on a mini-batch; returns the ``SUMS`` over all processes and the gradient's norm."""
-    aggregation, max_new_tokens = config.loss.aggregation, config.sampling.max_new_tokens
-    denominator = max(1.0, denominators(batch.lengths, batch.completions, aggregation, max_new_tokens))
-    sums = with_oom_retry(policy, batch, lambda: compute_gradient(policy, optimizer, batch, config, denominator))
+    sums = with_oom_retry(policy, batch, lambda: compute_gradient(policy, optimizer, batch, config))
     sums = policy.accelerator.reduce(sums.float().to(policy.device), "sum").cpu().double()
     loss = float(sums[0])
     gap = float(sums[SUMS.index("rollout_logprob_gap")]) / (float(sums[-1]) or 1.0)
@@ -108,9 +106,7 @@ def _update_once(
     return sums, grad_norm
 
 
-def compute_gradient(
-    policy: Policy, optimizer: torch.optim.Optimizer, batch: Batch, config: TrainConfig, denominator: float
-) -> Tensor:
+def compute_gradient(policy: Policy, optimizer: torch.optim.Optimizer, batch: Batch, config: TrainConfig) -> Tensor:
     """Set the weights' gradient to that of this process's micro-batches; returns the ``SUMS`` over their tokens."""
     optimizer.zero_grad()
     sums = torch.zeros(len(SUMS), dtype=torch.float64)
@@ -119,7 +115,7 @@ def compute_gradient(
         logp, entropy = micro.logp(policy, config.sampling.temperature, entropy_for)
         if micro.old_logp is None:  # in the first update the weights are those before the step
             micro.old_logp = logp.detach()
-        loss, micro_sums = micro_batch_loss(micro, logp, entropy, config, denominator)
+        loss, micro_sums = micro_batch_loss(micro, logp, entropy, config, batch.denominator)
         policy.accelerator.backward(loss)
         sums += micro_sums
     return sums

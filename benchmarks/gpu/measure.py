@@ -123,7 +123,7 @@ def gradient(setup: Setup, write: Write) -> None:
     def measure(policy: Any) -> torch.Tensor:
         advantages = token_advantages(scored_groups(policy, rollouts, config), config)
         (batch,) = pack_batches(policy, rollouts, advantages, config, 10**6)
-        compute_gradient(policy, make_optimizer(policy, config.optimizer), batch, config, float(len(rollouts)))
+        compute_gradient(policy, make_optimizer(policy, config.optimizer), batch, config)
         return torch.cat([weight.grad.flatten().double().cpu() for weight in policy.trained.values()])
 
     expected = measure(reference)

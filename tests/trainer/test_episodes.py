@@ -26,7 +26,6 @@ from grpo_env.trainer.engine.sampling.vllm_server import VllmServers
 from grpo_env.trainer.episodes.conversation import check_conversation
 from grpo_env.trainer.episodes.sampling import sample_episodes
 from grpo_env.trainer.loop import resume, train
-from grpo_env.trainer.losses import denominators
 from grpo_env.trainer.rollout import make_prompts
 from grpo_env.trainer.run.evaluation import summarize
 from grpo_env.trainer.shared_types import ScoredRollout, Start
@@ -253,9 +252,8 @@ def test_the_loss_and_its_gradient_see_sampled_tokens_alone(policy: Policy, aggr
     }
     config = TrainConfig(supervision="both", group_size=3, prompts_per_step=1, **settings)
     (batch,) = pack_batches(policy, rows, advantages_of(policy, rows, config), config, 4096)
-    denominator = denominators(batch.lengths, batch.completions, aggregation, 999)
     (micro,) = batch.micro_batches
-    loss, sums = loss_of(policy, micro, config, denominator)
+    loss, sums = loss_of(policy, micro, config, batch.denominator)
     weight = policy.model.get_decoder().layers[0].mlp.up_proj.weight
     (gradient,) = torch.autograd.grad(loss, weight)
     lengths = [row.rollout.num_sampled for row in rows]

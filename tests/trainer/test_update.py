@@ -69,16 +69,12 @@ def scored(policy: Policy, rows=None, **score) -> list[ScoredRollout]:
 
 def gradient(policy: Policy, rows: list[ScoredRollout], config: TrainConfig, reference=None) -> torch.Tensor:
     """The full gradient as a vector, through batch, micro-batches and loss."""
-    from grpo_env.trainer.losses import denominators
-
     policy.model.zero_grad()
     batch = packed(policy, rows, config)
-    aggregation, max_new_tokens = config.loss.aggregation, config.sampling.max_new_tokens
-    denominator = denominators(batch.lengths, batch.completions, aggregation, max_new_tokens)
     if reference is not None:
         add_reference_logp(policy, reference, [batch], config.sampling.temperature)
     for micro in batch.micro_batches:
-        loss_of(policy, micro, config, denominator)[0].backward()
+        loss_of(policy, micro, config, batch.denominator)[0].backward()
     weights = list(policy.model.parameters())
     return torch.cat([(w.grad if w.grad is not None else torch.zeros_like(w)).flatten().double() for w in weights])
 
@@ -119,8 +115,6 @@ def test_wrong_shapes_and_types_are_errors(policy: Policy) -> None:
         replace(micro, advantages=micro.advantages[:, 1:])
     with pytest.raises(ValueError, match=r"completion_mask: expected torch\.bool"):
         replace(micro, completion_mask=micro.completion_mask.float())
-    with pytest.raises(ValueError, match=r"lengths: expected torch\.int64"):
-        replace(batch, lengths=batch.lengths.float())
 
 
 @pytest.mark.parametrize("mode", ["token", "sequence", "constant"])
