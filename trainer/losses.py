@@ -70,27 +70,23 @@ def ppo(inputs: LossInputs, settings: LossConfig) -> Tensor:
 
     Two bounds as in DAPO (Yu et al. 2025, equation 10).
     """
-    ratio = _ratio(inputs, settings)
+    ratio = importance_ratio(inputs, settings.importance_level)
     bounded = ratio.clamp(1 - settings.clip_low, 1 + settings.clip_high)
     return -torch.minimum(ratio * inputs.advantages, bounded * inputs.advantages)
 
 
-def _ratio(inputs: LossInputs, settings: LossConfig) -> Tensor:
-    return importance_ratio(inputs.logp, inputs.old_logp, inputs.mask, settings.importance_level)
-
-
-def importance_ratio(logp: Tensor, old_logp: Tensor, mask: Tensor, level: ImportanceLevel) -> Tensor:
+def importance_ratio(inputs: LossInputs, level: ImportanceLevel) -> Tensor:
     """(B, T) ratios of the policy's probabilities to those of the policy that sampled.
 
     ``token``: r = exp(logp - old_logp), as in PPO and DeepSeekMath. ``sequence``: all tokens of a row have the value of
     its geometric mean, s = exp(mean over the row of logp - old_logp), and each the gradient s * grad logp: GSPO-token
     (Zheng et al. 2025, equations 7 and 14), which for equal advantages within a row is GSPO.
     """
-    log_ratio = logp - old_logp
+    log_ratio = inputs.logp - inputs.old_logp
     if level == "sequence":
-        masked = log_ratio.detach().where(mask, 0.0)
-        mean = masked.sum(1, keepdim=True) / mask.sum(1, keepdim=True).clamp(min=1)
-        log_ratio = mean + logp - logp.detach()
+        masked = log_ratio.detach().where(inputs.mask, 0.0)
+        mean = masked.sum(1, keepdim=True) / inputs.mask.sum(1, keepdim=True).clamp(min=1)
+        log_ratio = mean + inputs.logp - inputs.logp.detach()
     return log_ratio.clamp(max=MAX_LOG_RATIO).exp()
 
 
@@ -105,7 +101,7 @@ def clipped(inputs: LossInputs, settings: LossConfig) -> Tensor:
     """(B, T) True for clipped tokens, which have no gradient; False under ``loss.function``."""
     if settings.function is not None:
         return torch.zeros_like(inputs.mask)
-    ratio, advantages = _ratio(inputs, settings), inputs.advantages
+    ratio, advantages = importance_ratio(inputs, settings.importance_level), inputs.advantages
     above, below = ratio > 1 + settings.clip_high, ratio < 1 - settings.clip_low
     return (above & (advantages > 0)) | (below & (advantages < 0))
 

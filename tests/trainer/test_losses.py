@@ -143,11 +143,9 @@ def test_gradients_are_those_of_the_papers(level: str) -> None:
 
 def test_the_ratio_of_a_sequence_is_its_geometric_mean() -> None:
     logp, old = torch.tensor([[0.5, 0.2, 0.9]]).log(), torch.tensor([[0.25, 0.4, 0.1]]).log()
-    ratio = importance_ratio(logp, old, torch.tensor([[True, True, False]]), "sequence")
-    assert ratio[0, :2].tolist() == pytest.approx([1.0, 1.0])  # 2 and 1/2
-    assert importance_ratio(logp, old, torch.tensor([[True, True, False]]), "token")[0, :2].tolist() == pytest.approx(
-        [2.0, 0.5]
-    )
+    inputs = inputs_of(logp, old, torch.ones(1, 3), torch.tensor([[True, True, False]]))
+    assert importance_ratio(inputs, "sequence")[0, :2].tolist() == pytest.approx([1.0, 1.0])  # 2 and 1/2
+    assert importance_ratio(inputs, "token")[0, :2].tolist() == pytest.approx([2.0, 0.5])
 
 
 def test_the_gradient_of_the_penalty_on_policy() -> None:
