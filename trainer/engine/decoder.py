@@ -19,11 +19,8 @@ from .policy import Policy
 class Decoder:
     """The state of ``group_size`` rows per prompt, the rows of a group adjacent.
 
-    ``logits`` (rows, V) are those of the next token. Finished rows are not dropped before they are the fraction
-    ``drop_at`` of all rows, since dropping copies the rest of the cache (``drops``).
+    ``logits`` (rows, V) are those of the next token.
     """
-
-    drop_at = 0.125
 
     def __init__(
         self,
@@ -49,10 +46,6 @@ class Decoder:
         mask, positions = self.attention_mask[:, : self.width], self.positions[:, None]
         self.logits = next_logits(self.policy, tokens[:, None], mask, positions, self.cache, self.prompts)
         self.positions += 1
-
-    def drops(self, ended: int) -> bool:
-        """Whether to drop ``ended`` rows now."""
-        return ended >= self.drop_at * len(self.positions)
 
     def select(self, rows: Tensor) -> None:
         """Keep only some of the rows."""

@@ -22,6 +22,8 @@ from ..sharding import unsharded
 from .protocol import OnGroupTokens, RolloutEngine, SamplingRequest
 
 NOT_FINITE = -2  # in place of a completion's number
+DROP_AT = 0.125
+"""Part of the rows that have ended when they are dropped, since dropping copies the rest of the cache."""
 
 
 class OwnEngine(RolloutEngine):
@@ -36,10 +38,8 @@ class OwnEngine(RolloutEngine):
 
     def generate(self, policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:
         """See ``RolloutEngine``."""
-        with unsharded(policy):  # also by a process without prompts, since all gather together
-            if request.prompts:
-                with decoding_context(policy):
-                    self._generate_in_parts(policy, request, on_group)
+        with unsharded(policy), decoding_context(policy):  # also without prompts, since all processes gather together
+            self._generate_in_parts(policy, request, on_group)
 
     def _generate_in_parts(self, policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:
         """Sample one part of the prompts after the other until all groups of a request are complete.
@@ -104,7 +104,7 @@ def decode_stepwise(policy: Policy, request: SamplingRequest, on_group: OnGroupT
         unfinished -= len(finished)
         if not unfinished:
             return
-        if decoder.drops(len(rows) - unfinished):
+        if len(rows) - unfinished >= DROP_AT * len(rows):
             rest = alive.nonzero().squeeze(1)
             decoder.select(rest)
             rows, alive, chosen = rows[rest], alive[rest], chosen[rest]

@@ -15,6 +15,7 @@ from grpo_env.errors import DivergedError, UsageError
 from grpo_env.trainer.engine.cache import decoding_cache
 from grpo_env.trainer.engine.decoder import Decoder
 from grpo_env.trainer.engine.policy import Policy, load_policy
+from grpo_env.trainer.engine.sampling import own
 from grpo_env.trainer.engine.sampling.protocol import SamplingRequest
 from grpo_env.trainer.engine.sampling.sampler import Rollout, sample
 
@@ -98,8 +99,8 @@ def test_finished_rows_are_dropped_without_changing_the_others(policy: Policy, m
     monkeypatch.setattr(
         Decoder, "append", lambda self, tokens: computed[-1].append(len(tokens)) or append(self, tokens)
     )
-    for threshold in (Decoder.drop_at, 2.0):
-        monkeypatch.setattr(Decoder, "drop_at", threshold)
+    for threshold in (own.DROP_AT, 2.0):
+        monkeypatch.setattr(own, "DROP_AT", threshold)
         computed.append([])
         request = SamplingRequest(PROMPTS, 6, max_new_tokens=40, temperature=1.0, seeds=list("3abc"))
         results.append(sample(ending, request))
