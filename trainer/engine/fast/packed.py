@@ -7,7 +7,6 @@ memory for its gradient (the bundled model on a CPU: ``python benchmarks/fast_pa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any
 
 import torch
@@ -29,10 +28,6 @@ class Layout:
     """
 
     def __init__(self, prompt_of: Tensor, prompts: Tensor, completions: Tensor) -> None:
-        device, starts = prompt_of.device, prompts.sum(1)[prompt_of, None]
-        columns = [torch.arange(mask.shape[1], device=device) for mask in (prompts, completions)]
-        self.positions = torch.cat([columns[0].expand_as(prompts)[prompts], (starts + columns[1])[completions]])
-        """(N,) each token's position, counted from the start of its prompt."""
         widths = [int(lengths.max()) for lengths in completions.sum(1).chunk(CHUNKS)]
         chunks = [
             (indices, mask[:, :width])
@@ -41,12 +36,13 @@ class Layout:
         ]
         self._prompt_of = [indices for indices, _ in chunks]
         self._token_masks = [prompts, *(mask for _, mask in chunks)]
-        self._shapes = [mask.shape for mask in self._token_masks]
         # Of each token: its place in the flat parts, one after the other.
         self._places = torch.cat([mask.flatten() for mask in self._token_masks]).nonzero()[:, 0]
-        firsts = [prompts.new_zeros(1, dtype=torch.long), *(prompts.sum(1)[indices] for indices in self._prompt_of)]
-        columns = [torch.arange(mask.shape[1], device=device) for mask in self._token_masks]
+        firsts = [prompts.new_zeros(len(prompts), dtype=torch.long), *(prompts.sum(1)[of] for of in self._prompt_of)]
+        columns = [torch.arange(mask.shape[1], device=mask.device) for mask in self._token_masks]
         self._positions = [first[:, None] + column for first, column in zip(firsts, columns, strict=True)]
+        self.positions = torch.cat([part.flatten() for part in self._positions])[self._places]
+        """(N,) each token's position, counted from the start of its prompt."""
         self._masks: dict[int | None, list[Tensor]] = {}
 
     def attend(
@@ -74,9 +70,10 @@ class Layout:
 
     def split(self, states: Tensor) -> list[Tensor]:
         """(P, heads, Lp, size) and (r, heads, t, size) of (N, heads, size), 0 where there is no token."""
-        flat = states.new_zeros(sum(map(prod, self._shapes)), *states.shape[1:]).index_copy_(0, self._places, states)
-        parts = zip(torch.split(flat, [*map(prod, self._shapes)]), self._shapes, strict=True)
-        return [part.view(*shape, *states.shape[1:]).transpose(1, 2) for part, shape in parts]
+        sizes = [mask.numel() for mask in self._token_masks]
+        flat = states.new_zeros(sum(sizes), *states.shape[1:]).index_copy_(0, self._places, states)
+        parts = zip(torch.split(flat, sizes), self._token_masks, strict=True)
+        return [part.view(*mask.shape, *states.shape[1:]).transpose(1, 2) for part, mask in parts]
 
     def split_with_prompts(self, states: Tensor) -> list[Tensor]:
         """``split`` of keys or values, with its prompt's before each completion's: (r, heads, Lp + t, size)."""
