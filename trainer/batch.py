@@ -41,10 +41,13 @@ class MicroBatch:
     ref_logp: Tensor | None = None  # (R, T) float32
 
     def __post_init__(self) -> None:
-        rows, dtypes = (len(self.prompts), *self.ids.shape[1:]), {"ids": torch.int64, "completion_mask": torch.bool}
-        dtypes["sampled"] = torch.bool
-        for name in ("ids", "completion_mask", "sampled", "advantages", "sampler_logp", "old_logp", "ref_logp"):
-            _check(name, getattr(self, name), rows, dtypes.get(name, torch.float32))
+        shape = (len(self.prompts), *self.ids.shape[1:])
+        dtypes = {"ids": torch.int64, "completion_mask": torch.bool, "sampled": torch.bool}
+        for name, tensor in vars(self).items():
+            dtype = dtypes.get(name, torch.float32)
+            if isinstance(tensor, Tensor) and (tensor.shape != shape or tensor.dtype != dtype):
+                found = f"{tensor.dtype} {tuple(tensor.shape)}"
+                raise ValueError(f"{name}: expected {dtype} of shape {shape}, got {found}")
 
     def logp(self, policy: Policy, temperature: float, entropy: Entropy = "none") -> tuple[Tensor, Tensor]:
         """Log-probabilities and entropies under the policy, see ``completion_logp``."""
@@ -76,11 +79,6 @@ class Batch:
     micro_batches: list[MicroBatch]
     uniform_groups: int  # groups whose advantages are all 0
     reduced_tokens: int | None = None
-
-
-def _check(name: str, tensor: Tensor | None, shape: tuple[int, ...], dtype: torch.dtype) -> None:
-    if tensor is not None and (tensor.shape != shape or tensor.dtype != dtype):
-        raise ValueError(f"{name}: expected {dtype} of shape {tuple(shape)}, got {tensor.dtype} {tuple(tensor.shape)}")
 
 
 def pack_batches(
