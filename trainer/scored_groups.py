@@ -119,11 +119,8 @@ def _rewarded_steps(policy: Policy, row: ScoredRollout) -> list[ValuedStep]:
 
 def _padded_steps(rows: Sequence[Sequence[ValuedStep]]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """(B, S) values after and before the steps, the tokens on which they end, and a mask of those that exist."""
-    most = max(1, *map(len, rows))
-    mask = torch.tensor([[column < len(steps) for column in range(most)] for steps in rows])
-    after, before = (torch.zeros(mask.shape, dtype=torch.float64) for _ in range(2))
-    tokens = torch.zeros(mask.shape, dtype=torch.long)
-    for index, steps in enumerate(rows):
-        for column, step in enumerate(steps):
-            after[index, column], before[index, column], tokens[index, column] = step.after, step.before, step.token
-    return after, before, tokens, mask
+    numbers = [torch.tensor(steps, dtype=torch.float64).reshape(len(steps), 3) for steps in rows]
+    padded = pad_sequence([*numbers, torch.zeros(1, 3, dtype=torch.float64)], batch_first=True)[:-1]  # S is at least 1
+    tokens, before, after = padded.unbind(-1)
+    mask = torch.arange(padded.shape[1]) < torch.tensor([[len(steps)] for steps in rows])
+    return after, before, tokens.long(), mask
