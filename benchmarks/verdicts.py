@@ -17,9 +17,11 @@ trainer calls it, with one list per group. Ours gets the original text. With ``-
 is measured too, in both of its modes, on TRL's completions and the bare gold answers.
 
 Every measurement is a new process pinned to one core (with its algebra worker) and without cached results. The time
-runs from the first verdict to the last, without imports and the compiling of regular expressions; ``CPU s`` is the processor time of the same span (of the
-algebra worker from its start to its end), which a busy machine does not change; ``total s`` is the time of the process,
-including start and imports. With ``--repeat`` the sides take turns and the fastest run counts.
+runs from the first verdict to the last, without imports. TRL and math-verify compile their regular expressions when
+they are imported, this library when they are first used, so its own are compiled before the time runs as well. ``CPU
+s`` is the processor time of the same span (of the algebra worker from its start to its end), which a busy machine does
+not change; ``total s`` is the time of the process, including start and imports. With ``--repeat`` the sides take turns
+and the fastest run counts.
 """
 
 from __future__ import annotations
@@ -123,7 +125,7 @@ def score_ours(groups: list[Group]) -> Iterator[list[tuple[float | None, str]]]:
 
 
 def _compile_patterns() -> None:
-    """Compile what TRL and math-verify compile when they are imported, and this library when it is first used."""
+    """Compile the regular expressions of this library, which are else compiled when they are first used."""
     from grpo_env.lazy_regex import lazy_compile
 
     for pattern in gc.get_objects():
