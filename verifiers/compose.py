@@ -66,7 +66,7 @@ class WeightedSum(Composite):
             start = completion.turns[-1].start if completion.turns else 0
             names = ", ".join(score.name for score in outcomes)
             steps.append(StepScore(start, len(completion.text), value, f"{names}: {WHOLE_TEXT}"))
-        return tuple(sorted(steps, key=lambda step: (step.end, step.start)))
+        return tuple(sorted(steps, key=lambda step: (step.end, -step.start)))  # the whole text after its last step
 
 
 @verifier("clip")

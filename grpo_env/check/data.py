@@ -28,7 +28,8 @@ def columns(task: Task, examples: Sequence[Example]) -> tuple[str, list[Finding]
     One that a condition of a template tests (``{% if hint %}``) may be empty.
     """
     names = list(dict.fromkeys(name for example in examples for name in example.info))
-    used = named(names, task.spec.model_dump(include={"dataset", "prompt", "verifiers"}))
+    of_functions = {name for cls in task.verifier_classes for name in getattr(cls, "defaults", ())}
+    used = {*named(names, task.spec.model_dump(include={"dataset", "prompt", "verifiers"})), *of_functions}
     written = task.spec.model_dump(include={"dataset": {"id", "answer"}, "prompt": True})
     tested = named(names, _CONDITION.findall("\n".join(_texts(written))))
     needed = [name for name in named(names, written) if name not in tested]

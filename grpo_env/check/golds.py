@@ -214,7 +214,7 @@ class _Check:
         where = self.examples[index].name
         if not self.findings or self.findings[-1].where != where:
             what = f"wrong answers to it are unscored [bad_gold]: {score.explanation}"
-            fix = "write it in another way, or remove the row"
+            fix = "compare it as text (kind: text), write it in another way, or remove the row"
             self.findings.append(warning("gold", where, f"{shortened(self.golds[index], SHOWN)!r}: {what}", fix, what))
 
     def _add_unscored(self, index: int, text: str, score: Score) -> None:

@@ -69,7 +69,7 @@ def _lists(task: Task, examples: Sequence[Example]) -> Iterator[Finding]:
         values = [example.info.get(name) for example in examples]
         are_lists = [isinstance(value, list) for value in values]
         rows = [index for index, is_list in enumerate(are_lists) if is_list and _is_whole_list(task, examples[index])]
-        if not rows or any(isinstance(item, list | dict) for row in rows for item in values[row] or []):
+        if not rows or any(isinstance(item, list | dict | bool) for row in rows for item in values[row] or []):
             continue
         golds = [str(example.answer) for example in examples]
         what = f"{_some(rows, golds, examples)} are lists from column {name!r}, and only the same list is right"

@@ -43,7 +43,10 @@ def name_parts(name: str) -> list[str]:
 
 def rows_below(row: Mapping[str, Any], file: str = "FILE") -> str:
     """What to do if the only row of a file has a list of rows in a column; empty if it has none."""
-    name = next((name for name, value in row.items() if isinstance(value, list) and value), None)
-    if name is None or not isinstance(row[name][0], dict):
+    lists = {name: value for name, value in row.items() if isinstance(value, list) and value}
+    tables = {name: value for name, value in lists.items() if isinstance(value[0], dict)}
+    if not tables:
         return ""
-    return f"; the rows are under {name!r}: jq -c '.{name}[]' {file} > rows.jsonl"
+    name = max(tables, key=lambda name: (isinstance(tables[name][0].get("row"), dict), len(tables[name])))
+    inner = ".row" if isinstance(tables[name][0].get("row"), dict) else ""  # as the viewer of the hub has them
+    return f"; the rows are under {name!r}: jq -c '.{name}[]{inner}' {file} > rows.jsonl"

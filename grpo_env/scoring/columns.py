@@ -15,7 +15,7 @@ from grpo_env.rows.formats.file_format import PROMPT_RECORDED, Row
 from grpo_env.rows.jsonl import json_value
 from grpo_env.taskfile.prompt import build_prompt
 from grpo_env.taskfile.task import Task
-from grpo_env.taskfile.templates import is_missing, is_template, render, render_value
+from grpo_env.taskfile.templates import is_missing, is_template, render, render_list, render_value
 
 MAX_GROUP = 4096  # completions: a group is scored as a whole, so all of it must fit into memory
 
@@ -73,7 +73,10 @@ def select_value(row: Row, selector: str, task: Task) -> Any:
 def completions_of(row: Row, fields: Fields, task: Task) -> list[Any]:
     """The row's completions, each text or chat messages. Raises ``UsageError`` for none or too many."""
     selectors = fields.completion or (("completions",) if "completions" in row else ("completion",))
-    completions = [select(row, selector, task) for selector in selectors]
+    if len(selectors) == 1 and is_template(selectors[0]):
+        completions = render_list(selectors[0], row, task.format, "row") or [select(row, selectors[0], task)]
+    else:
+        completions = [select(row, selector, task) for selector in selectors]
     if len(completions) == 1 and isinstance(completions[0], list) and not is_chat(completions[0]):
         completions = completions[0]
     if not completions:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 import time
 from collections.abc import Sequence
 from contextlib import closing
@@ -152,16 +150,8 @@ def _identity(task: Task, inputs: Sequence[InputFile], options: Options, example
     return {
         "grpo_env": __version__,
         "task": task.resolved(),
-        "code": {f"{cls.__module__}:{cls.__qualname__}": _code_hash(cls) for cls in task.verifier_classes},
+        "code": task.code,
         "options": {key: value for key, value in asdict(options).items() if key != "workers"},
         "examples": examples_hash(examples),
         "inputs": {file.name: file.identity() for file in inputs},
     }
-
-
-def _code_hash(verifier: type) -> str:
-    """A hash of the file that defines a verifier; empty if there is none."""
-    try:
-        return hashlib.sha256(Path(inspect.getfile(verifier)).read_bytes()).hexdigest()[:16]
-    except (TypeError, OSError):
-        return ""

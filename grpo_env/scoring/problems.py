@@ -76,5 +76,5 @@ class ReturningGroups:
             self._console,
             f"{file}, {place(line)}: the group {key!r:.60}, which began at {place(start)}, goes on after rows of "
             "another group: only adjacent rows are one group in advantages, verifiers of groups, reports and exports. "
-            "Sort the rows by group, or name the column with --group",
+            "Sort the rows by group, unless another --group was meant",
         )

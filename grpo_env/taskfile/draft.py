@@ -120,7 +120,8 @@ def draft_task(file: Path, data: str | Path, question: str | None = None, answer
     completion = guess([name for name in table.names if f"{{{{ {variable(name)}" not in text], COMPLETION)
     different = len({_text(row[table.question]) for row in table.rows})
     group = f" --group {shlex.quote(table.question)}" if different < len(table.rows) else ""
-    if completion and is_local(table.data, Path()):
+    are_completions = completion is not None and all(_is_completion(row[completion]) for row in table.rows[:SHOWN])
+    if completion and are_completions and is_local(table.data, Path()):
         score = f"grpo_env score {file} {data} --completion {shlex.quote(completion)}{group}"
         notes.append(f"completions: {completion}? {score}")
     if group:
@@ -168,6 +169,11 @@ def _example(gold: str, row: Mapping[str, Any]) -> Example:
     return Example("", answer=gold, info=dict(row))
 
 
+def _is_completion(value: Any) -> bool:
+    """Whether a value is a text, a chat, or a list of them."""
+    return isinstance(value, str) or is_chat(value) or (isinstance(value, list) and all(map(_is_completion, value)))
+
+
 def _filled(template: str, row: Mapping[str, Any]) -> str:
     return (render_value(template, row, Format(), "dataset.answer") or "").strip()
 
@@ -196,7 +202,10 @@ def _of_lists(table: _Table, name: str) -> _Metric | None:
         key = next((key for key in ("text", "aliases") if all(isinstance(v.get(key), list) for v in values)), None)
         if key is not None:  # SQuAD, TriviaQA
             return _Metric(f"{{{{ {name}.{key} | tojson }}}}", options={"golds": "any"}, why=ANY)
-    if any(isinstance(value, list) for value in values):
+    items = [item for value in values if isinstance(value, list) for item in value]
+    if any(isinstance(item, bool | list | dict) for item in items):  # Logic-RL: one answer of several truth values
+        return _Metric(f"{{{{ {name} | tojson }}}}", options={"kind": "literal"})
+    if items:
         all_lists = all(isinstance(value, list) for value in values)
         template = f"{{{{ {name} | tojson }}}}" if all_lists else list_template(name)
         return _Metric(template, options={"golds": "any"}, why=ANY)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -82,6 +84,11 @@ class Task:
     def verifier_classes(self) -> list[type[Verifier]]:
         """The classes of its verifiers, also of those whose options are templates of the row."""
         return list(map(class_of, self.verifier.walk()))
+
+    @property
+    def code(self) -> dict[str, str]:
+        """A hash of the file that defines each verifier, by its class; empty if there is none."""
+        return {f"{cls.__module__}:{cls.__qualname__}": _code_hash(cls) for cls in self.verifier_classes}
 
     @property
     def format(self) -> Format:
@@ -254,6 +261,13 @@ class Task:
             if ".py:" in str(verifier.get("kind")):
                 verifier["kind"] = locate(verifier["kind"], self.folder)
         return data
+
+
+def _code_hash(verifier: type) -> str:
+    try:
+        return hashlib.sha256(Path(inspect.getfile(verifier)).read_bytes()).hexdigest()[:16]
+    except (TypeError, OSError):
+        return ""
 
 
 def _all_verifiers(verifiers: Any) -> Iterator[tuple[str, dict[str, Any]]]:

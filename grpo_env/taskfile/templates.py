@@ -67,6 +67,7 @@ class _Environment(ImmutableSandboxedEnvironment):
 
     def __init__(self) -> None:
         super().__init__(undefined=_StrictlyUndefined, keep_trailing_newline=True, finalize=_finalize)
+        self.globals.clear()  # range, dict and the like, which a column may be called
         self.tests["none"] = is_missing
         self.policies["json.dumps_kwargs"] = {"sort_keys": True, "ensure_ascii": False, "default": _json_default}
 
@@ -182,6 +183,18 @@ def render(template: str, row: Mapping[str, Any], format: Format, where: str) ->
         raise UsageError(f"{where}: template {template!r}: {error}") from error
     except Exception as error:  # of an expression on an unexpected value, e.g. None.split
         raise UsageError(f"{where}: template {template!r}: {type(error).__name__}: {error}") from error
+
+
+def render_list(template: str, row: Mapping[str, Any], format: Format, where: str) -> list[Any] | None:
+    """The list that a template of one expression gives; ``None`` for any other. Raises as ``render``."""
+    expression = re.fullmatch(r"\{\{((?:(?!\}\}).)*)\}\}", template.strip(), re.DOTALL)
+    if expression is None:
+        return None
+    try:
+        value = _environment.compile_expression(expression[1], undefined_to_none=False)(**row, format=format, row=row)
+    except Exception as error:  # of an expression on an unexpected value
+        raise UsageError(f"{where}: template {template!r}: {type(error).__name__}: {error}") from error
+    return value if isinstance(value, list) else None
 
 
 def render_value(template: str, row: Mapping[str, Any], format: Format, where: str) -> str | None:

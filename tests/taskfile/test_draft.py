@@ -159,6 +159,11 @@ def test_a_frequent_answer_is_a_class_of_its_own():
             {},
             r"the rows are under 'examples': jq -c '.examples\[\]'",
         ),
+        (
+            [{"features": [{"name": "question"}], "rows": [{"row_idx": 0, "row": {"question": "2+2?"}}]}],
+            {},
+            r"the rows are under 'rows': jq -c '.rows\[\].row'",  # the viewer of the hub
+        ),
         ([], {}, "no rows"),
     ],
 )
@@ -199,6 +204,7 @@ SOME_LISTS = [{"question": q, "answer": [f"river {n}"] if n % 2 else n + 0.5} fo
 ALIASES = [
     {"question": q, "answer": {"value": f"Ann {n}", "aliases": [f"Ann {n}", "Annie"]}} for n, q in enumerate(ASKED)
 ]
+KNIGHTS = [{"question": q, "answer": [n % 2 == 0, n % 3 == 0, True]} for n, q in enumerate(ASKED)]  # Logic-RL
 UNIT_COLUMN = [
     {"question": q, "answer": f"{n}.5", "unit": ["$\\mathrm{~m}$", "kg", ""][n % 3]} for n, q in enumerate(ASKED)
 ]
@@ -218,6 +224,7 @@ BODY = [{"Body": f"There are {n} birds.", "Question": "How many are left?", "Ans
         (MANY, "accuracy: {weight: 1.0, golds: any}", "What did person 0"),
         (SOME_LISTS, "accuracy: {weight: 1.0, golds: any}", "What did person 0"),
         (ALIASES, "accuracy: {weight: 1.0, golds: any}", "What did person 0"),
+        (KNIGHTS, "accuracy: {weight: 1.0, kind: literal}", "What did person 0"),
         (UNIT_COLUMN, "numeric: {weight: 1.0, rel_tol: 0.01}", "What did person 0"),
         (list(physics_rows(30)), "numeric: {weight: 1.0, rel_tol: 0.01}", "Case 0:"),
         (ROUNDED, "accuracy: {weight: 1.0, rel_tol: 1.0e-06, kind: number}", "What did person 0"),

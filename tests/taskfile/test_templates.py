@@ -1,13 +1,14 @@
 """Templates: what they may do, what the sandbox refuses, and values that are none."""
 
 from datetime import date
+from functools import partial
 
 import pytest
 
 from grpo_env.core import Example, Format, Message
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.prompt import prompt_text
-from grpo_env.taskfile.templates import render, render_value
+from grpo_env.taskfile.templates import render, render_list, render_value
 
 ROW = {"answer": "work\n#### 1,234 ", "items": ["a", "b"], "long": "abc " * 50_000, "n": 3}
 DAY = [{"é": date(2024, 5, 1), "none": None}]  # as Parquet gives it
@@ -47,7 +48,7 @@ def filled(template):
             "{{ long | length }} {{ long.replace('abc', 'x') | length }} {{ none }}{{ n | round(2) }}",
             "200000 100000 None3",
         ),
-        ("{% for c in answer %}{% endfor %}{{ range(5) | sum }}{{ items | batch(1) | list }}", '10[["a"], ["b"]]'),
+        ("{% for c in answer %}{% endfor %}{{ items | length }}{{ items | batch(1) | list }}", '2[["a"], ["b"]]'),
     ],
 )
 def test_what_honest_templates_do(template, text):
@@ -188,3 +189,20 @@ def test_a_remembered_text_is_that_of_its_format():
         "b1",
         "a1",
     ]
+
+
+def test_a_column_may_be_called_as_something_of_jinja() -> None:
+    row = {"range": "0-9", "dict": "Duden", "lipsum": "x"}
+    template = "{{ range }} {{ dict }} {{ lipsum }}"
+    assert render(template, row, Format(), "x.yaml") == "0-9 Duden x"
+
+
+def test_a_template_of_one_expression_may_give_a_list() -> None:
+    row = {"completions": [{"text": "a"}, {"text": "b"}], "text": "[1]"}
+    render = partial(render_list, row=row, format=Format(), where="x.yaml")
+    assert render("{{ completions | map(attribute='text') | list }}") == ["a", "b"]
+    assert render("{{ completions[0].text }}") is None
+    assert render("{{ text }}") is None
+    assert render("{{ text }}{{ completions }}") is None
+    with pytest.raises(UsageError, match=r"x.yaml: template .*no attribute 'nothing'"):
+        render("{{ completions[0].nothing + [] }}")

@@ -196,7 +196,7 @@ def test_its_steps_count_in_a_task(tmp_path: Path) -> None:
     task = make_task(spec, "x.yaml", tmp_path)
     check_composition(task, "process")
     text = "ab\nabc\n4"
-    assert steps(task.score(text, answer="4"), text) == [("ab", 0.5), ("abc", 0.25), (text, 2.0), ("4", 0.25)]
+    assert steps(task.score(text, answer="4"), text) == [("ab", 0.5), ("abc", 0.25), ("4", 0.25), (text, 2.0)]
 
 
 def test_in_a_task_file() -> None:

@@ -50,7 +50,8 @@ class Recorder:
     def create(cls, run: Run, path: Path | None) -> Recorder:
         """Make the folder of a new run, in the first process, and tell the other processes its path."""
         is_main = bool(run.policy.accelerator.is_main_process)
-        versions = {**run.engine.versions, "data": run.fingerprints}
+        code = {task.name: task.code for task in run.tasks}
+        versions = {**run.engine.versions, "data": run.fingerprints, "code": code}
         made = RunFolder.create(path, run.mixture, run.config, versions).path if is_main else None
         return cls(run, RunFolder(broadcast_object_list([made])[0], is_main), 0)
 
@@ -61,7 +62,7 @@ class Recorder:
         start, messages = folder.load(run.policy, run.optimizer, run.updated_reference)
         folder.drop_from(start)
         run.policy.accelerator.wait_for_everyone()  # the others list the samples, which the main process has dropped
-        for message in [*messages, *changed_data(folder, run)]:
+        for message in [*messages, *changed(folder, run)]:
             run.console.print(message, "red")
         return cls(run, folder, start)
 
@@ -154,13 +155,15 @@ def best(evaluations: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     return max(known, key=lambda row: row["accuracy"], default=None)  # the first of equal ones
 
 
-def changed_data(folder: RunFolder, run: Run) -> Iterator[str]:
-    """A line for each task and split whose rows are others than at the beginning of a run that goes on."""
-    recorded = json.loads((folder.path / VERSIONS).read_text("utf-8")).get("data", {})
+def changed(folder: RunFolder, run: Run) -> Iterator[str]:
+    """A line for each split of rows and each verifier's code that is another than at the beginning of a resumed run."""
+    recorded = json.loads((folder.path / VERSIONS).read_text("utf-8"))
+    others = "when the run began, so its numbers will not be those of a run without an interruption"
     for task, by_split in run.fingerprints.items():
         for split, found in by_split.items():
-            if recorded.get(task, {}).get(split, found) != found:
-                yield (
-                    f"data       the {split} rows of {task} are others than when the run began, so its "
-                    "numbers will not be those of a run without an interruption"
-                )
+            if recorded.get("data", {}).get(task, {}).get(split, found) != found:
+                yield f"data       the {split} rows of {task} are others than {others}"
+    for task in run.tasks:
+        for name, found in task.code.items():
+            if recorded.get("code", {}).get(task.name, {}).get(name, found) != found:
+                yield f"code       the file of {name}, a verifier of {task.name}, is another than {others}"

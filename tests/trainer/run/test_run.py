@@ -337,6 +337,10 @@ def test_a_run_that_goes_on_with_other_rows_says_so(make_task, tmp_path: Path, c
     rows.write_text("".join(line for line in lines if json.loads(line)["answer"] in kept) + "".join(lines[:8]))
     resume(run, steps="+1")
     assert capsys.readouterr().err.count("data       the train rows of vowels are others than when the run began") == 1
+    versions = run / "versions.json"
+    versions.write_text(re.sub(r'("code": \{[^}]*?": )"\w+"', r'\1"another"', versions.read_text()))
+    resume(run, steps="+1")
+    assert "a verifier of vowels, is another than when the run began" in capsys.readouterr().err
 
 
 @pytest.mark.slow

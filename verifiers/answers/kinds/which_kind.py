@@ -100,7 +100,7 @@ def _kind_as_parsed(text: str) -> Kind:
     if kind == "number" or "\\" in answer.text or isinstance(answer.content, Group):
         return kind
     starts_like_one = _STARTS_WITH_NUMBER.match(answer.text) and not _FOREIGN_DATE.fullmatch(text)
-    is_formula = starts_like_one or is_mathematics(answer.text)
+    is_formula = (starts_like_one or is_mathematics(answer.text)) and "\n" not in text.strip()  # a board of n_queens
     return "text" if kind == "formula" and not is_formula else kind
 
 

@@ -78,9 +78,9 @@ def _other_kinds(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verd
         gold, answer = as_coordinates(gold, answer) or (gold, answer)
     one, other = gold.content, answer.content
     if _is_chain(one):
-        return _chain(one, answer, rules)
+        return _all_equal([compare(side, answer, rules) for side in one.items])
     if _is_chain(other):
-        return _chain(other, gold, rules)
+        return _all_equal([compare(gold, side, rules) for side in other.items])
     if isinstance(one, Group) and isinstance(other, Group):
         if (
             _has_order(gold) or _has_order(answer) or _is_sequence(gold) or _is_numbered(gold)
@@ -111,9 +111,8 @@ def _is_chain(content: Content) -> TypeGuard[Group]:
     return isinstance(content, Group) and content.kind == "chain"
 
 
-def _chain(chain: Group, single: ParsedAnswer, rules: Rules) -> Verdict:
+def _all_equal(verdicts: list[Verdict]) -> Verdict:
     """Every side of a chain such as ``2+3=5`` has to be equal to the other answer."""
-    verdicts = [compare(side, single, rules) for side in chain.items]
     return next((verdict for verdict in verdicts if not verdict.correct), verdicts[-1])
 
 
