@@ -159,10 +159,10 @@ def changed(folder: RunFolder, run: Run) -> Iterator[str]:
     """A line for each split of rows and each verifier's code that is another than at the beginning of a resumed run."""
     recorded = json.loads((folder.path / VERSIONS).read_text("utf-8"))
     others = "when the run began, so its numbers will not be those of a run without an interruption"
-    for task, by_split in run.fingerprints.items():
+    for name, by_split in run.fingerprints.items():
         for split, found in by_split.items():
-            if recorded.get("data", {}).get(task, {}).get(split, found) != found:
-                yield f"data       the {split} rows of {task} are others than {others}"
+            if recorded.get("data", {}).get(name, {}).get(split, found) != found:
+                yield f"data       the {split} rows of {name} are others than {others}"
     for task in run.tasks:
         for name, found in task.code.items():
             if recorded.get("code", {}).get(task.name, {}).get(name, found) != found:

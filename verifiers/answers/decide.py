@@ -74,7 +74,8 @@ def decide(gold: Gold, text: str, final: ExtractedAnswer, rules: Rules) -> Verdi
     verdict, failure = _at_first(gold, text, rules)
     if verdict.correct:
         return Verdict(True, verdict.reason, verdict.rule or RULE_OF[verdict.reason])
-    if verdict.reason in _FINAL or (gold.kind == "number" and _is_in_digits(text)):
+    is_in_digits = text.replace(",", "").replace(".", "", 1).lstrip("-").isdecimal()
+    if verdict.reason in _FINAL or (gold.kind == "number" and is_in_digits):
         return verdict
     inner = inner_text(text, final.source, gold.kind != "choice")
     if inner and (of_inner := decide(gold, inner, final, rules)).correct:
@@ -104,10 +105,6 @@ def _of_sentence(verdict: Verdict, text: str, source: str) -> Verdict:
     if number is None and not _ONE_NUMBER.fullmatch(text):
         return verdict
     return _OTHER_NUMBER if number and may_state(text, source) else _WORDS
-
-
-def _is_in_digits(text: str) -> bool:
-    return text.replace(",", "").replace(".", "", 1).lstrip("-").isdecimal()
 
 
 def _at_first(gold: Gold, text: str, rules: Rules) -> tuple[Verdict, UnreadableError | None]:

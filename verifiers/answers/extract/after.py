@@ -216,11 +216,12 @@ def with_later_answers(
     else:
         weaker = {"json": json_field, "hashes": hashes, "phrase": stated}
         found = [read(rest) for name, read in weaker.items() if name in sources and name != first.source]
-        later = [text for answer in found if answer for text in answer.answers if is_answer(text, first.answers)]
+        later = [text for answer in filter(None, found) for text in answer.answers if is_answer(text, first.answers)]
         corrected = corrections(text, first.end, first.answers)
         later += corrected.answers
         denied = denied or corrected.rejected
-    later = [text for text in later if accepts is None or accepts(text)]
+    if accepts:
+        later = list(filter(accepts, later))
     if not later and denied == first.denied:
         return first
     return extracted([*first.answers, *later], first.source, denied=denied, end=first.end)

@@ -48,7 +48,7 @@ def last_line(text: str) -> ExtractedAnswer | None:
     line = block_at_end(text)
     if line is None:
         line = text[-MAX_LENGTH - 9 :].rpartition("\n")[2].strip()
-    if ("*" in line or "`" in line) and (marked := _only_mark(line)):
+    if marked := _only_mark(line):
         value, mark = marked
         end = text.rfind(mark) + len(mark)
         start = text.rfind(mark + value, 0, end)

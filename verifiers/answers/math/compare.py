@@ -77,10 +77,8 @@ def _other_kinds(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verd
     if rules.notation == "flexible":
         gold, answer = as_coordinates(gold, answer) or (gold, answer)
     one, other = gold.content, answer.content
-    if _is_chain(one):
-        return _all_equal([compare(side, answer, rules) for side in one.items])
-    if _is_chain(other):
-        return _all_equal([compare(gold, side, rules) for side in other.items])
+    if _is_chain(one) or _is_chain(other):
+        return _chain(gold, answer, rules)
     if isinstance(one, Group) and isinstance(other, Group):
         if (
             _has_order(gold) or _has_order(answer) or _is_sequence(gold) or _is_numbered(gold)
@@ -111,8 +109,13 @@ def _is_chain(content: Content) -> TypeGuard[Group]:
     return isinstance(content, Group) and content.kind == "chain"
 
 
-def _all_equal(verdicts: list[Verdict]) -> Verdict:
+def _chain(gold: ParsedAnswer, answer: ParsedAnswer, rules: Rules) -> Verdict:
     """Every side of a chain such as ``2+3=5`` has to be equal to the other answer."""
+    if _is_chain(gold.content):
+        verdicts = [compare(side, answer, rules) for side in gold.content.items]
+    else:
+        assert _is_chain(answer.content)
+        verdicts = [compare(gold, side, rules) for side in answer.content.items]
     return next((verdict for verdict in verdicts if not verdict.correct), verdicts[-1])
 
 
