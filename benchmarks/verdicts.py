@@ -109,7 +109,7 @@ def _lines(path: Path) -> list[dict[str, Any]]:
         return [json.loads(line) for line in lines]
 
 
-def score_ours(groups: list[Group]) -> Iterator[list[tuple[float | None, str]]]:
+def score_ours(groups: list[Group]) -> Iterator[list[tuple[float | None, Any]]]:
     from grpo_env.core import Completion, Example, Format
     from grpo_env.verifiers.accuracy import Accuracy
     from grpo_env.verifiers.answers.math import algebra
@@ -120,7 +120,7 @@ def score_ours(groups: list[Group]) -> Iterator[list[tuple[float | None, str]]]:
     for group in groups:
         example = Example(group.id, answer=group.gold)
         scores = [verifier(example, Completion(text)) for text in group.completions]
-        yield [(score.value, f"{score.status}: {score.answer!r}: {score.explanation}") for score in scores]
+        yield [(score.value, score) for score in scores]
     algebra.ALGEBRA.worker.close()  # reaped, so that its processor time counts
 
 
@@ -133,7 +133,7 @@ def _compile_patterns() -> None:
             pattern.search("")
 
 
-def score_trl(groups: list[Group]) -> Iterator[list[tuple[float | None, str]]]:
+def score_trl(groups: list[Group]) -> Iterator[list[tuple[float | None, Any]]]:
     from trl.rewards import accuracy_reward
 
     yield []  # imported
@@ -147,7 +147,7 @@ def score_trl(groups: list[Group]) -> Iterator[list[tuple[float | None, str]]]:
             yield [(reward, "") for reward in rewards]
 
 
-def score_math_verify(extraction: str, groups: list[Group]) -> Iterator[list[tuple[float | None, str]]]:
+def score_math_verify(extraction: str, groups: list[Group]) -> Iterator[list[tuple[float | None, Any]]]:
     from grpo_env.core import Completion, Example
     from grpo_env.verifiers import math_verify
 
@@ -155,7 +155,7 @@ def score_math_verify(extraction: str, groups: list[Group]) -> Iterator[list[tup
     yield []  # imported
     for group in groups:
         scores = [verifier(Example("", answer=group.gold), Completion(text)) for text in group.peer_completions]
-        yield [(score.value, f"{score.status}: {score.answer!r}: {score.explanation}") for score in scores]
+        yield [(score.value, score) for score in scores]
     math_verify.WORKER.close()  # reaped, so that its processor time counts
 
 

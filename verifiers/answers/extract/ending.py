@@ -14,6 +14,7 @@ _NEW_QUESTION = lazy_compile(
 _REMAINS = lazy_compile(  # of a stop string
     r"(?:<eoa>|</s>|<\|[a-z_]{1,20}\|>|\n[ \t]{0,9}(?:Q|Question|User|Human|Problem)\s?:?)\Z"
 )
+_TOKEN = lazy_compile(r"<(?:\||eoa>|/s>|start_of)")
 LONGEST_REMAINS = 40  # characters
 # "I hope this helps! Let me know if you have any other questions.", below Bard's answers of MathVista
 _FAREWELL = lazy_compile(
@@ -64,7 +65,7 @@ def _may_have_question(text: str) -> bool:
     return (
         "Q" in text
         or ("#" in text and "\n##" in text)
-        or ("<" in text and ("<|" in text or "<eoa>" in text or "</s>" in text or "<start_of" in text))
+        or ("<" in text and _TOKEN.search(text) is not None)
         or ("P" in text and "Problem" in text)
         or ("U" in text and "User" in text)
         or ("H" in text and "Human" in text)
