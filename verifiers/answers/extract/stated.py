@@ -17,7 +17,7 @@ from .result import MAX_ANSWERS, ExtractedAnswer, extracted, is_value
 from .sentence import statement
 
 _MARKER = lazy_compile(
-    r"\banswers?\b(?:\s(?:choice|option|letter)\b)?|\b(?:correct|right|best)\s(?:option|choice)(?:\sletter)?\b"
+    r"\banswers?\b(?:\s(?:choice|option|letter)\b)?|\b(?:correct|right|best|first)\s(?:option|choice)(?:\sletter)?\b"
     rf"|(?<![A-Za-z\u00c0-\u04ff])(?:{ANSWER})|(?<![不别勿])(?<!不[应该能会可要])选项?(?=是|为|[:\uff1a]|[(\uff08]?[A-Z](?![A-Za-z]))",
     re.IGNORECASE,
 )
