@@ -28,17 +28,17 @@ def write_parquet(task: Task, rows: Path, out: Path) -> None:
         lines.seek(0)
         with parquet_writer(out, arrow_schema([task], text_prompts=text_prompts), compression="zstd") as write:
             for line in lines:
-                write(parquet_row(json.loads(line), text_prompts, surrogates=rb"\ud" in line))
+                write(parquet_row(json.loads(line), text_prompts, line))
 
 
-def parquet_row(row: dict[str, Any], text_prompts: bool, *, surrogates: bool = True) -> dict[str, Any]:
-    """A score row as its columns in Parquet are. ``surrogates``: whether it may contain lone ones."""
+def parquet_row(row: dict[str, Any], text_prompts: bool, line: bytes) -> dict[str, Any]:
+    """A score row as its columns in Parquet are. ``line`` is the row as JSON, in which surrogates are found faster."""
     if text_prompts and isinstance(row.get("prompt"), list):
         row["prompt"] = json.dumps(row["prompt"], ensure_ascii=False)
     for name in JSON_COLUMNS:
         if name in row:
             row[name] = json.dumps(row[name], ensure_ascii=False)
-    return _without_surrogates(row) if surrogates else row
+    return _without_surrogates(row) if rb"\ud" in line else row
 
 
 def _without_surrogates(value: Any) -> Any:

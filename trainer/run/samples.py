@@ -11,6 +11,7 @@ from typing import Any
 from torch import Tensor
 
 from grpo_env.rows.formats.packed_example import COLUMN, pack
+from grpo_env.rows.jsonl import dump_record
 from grpo_env.rows.writer import new_rows, parquet_writer
 from grpo_env.scoring import RowResult, score_row
 from grpo_env.scoring.row_reader import InputRow
@@ -65,7 +66,7 @@ class SampleFiles:
         rows = score_rows(self._tasks, rollouts, self._group_size)
         for number, (scored, row) in enumerate(zip(rollouts, rows, strict=True)):
             row |= {"step": step, COLUMN: pack(scored.example), "group": f"{step}/{row['line']}"}
-            row = parquet_row(row, self._text_prompts)  # before the tokens, among which there are no texts
+            row = parquet_row(row, self._text_prompts, dump_record(row).encode())  # before the tokens
             row["token_ids"] = list(compress(scored.rollout.ids, scored.rollout.sampled))
             row["token_ends"] = sampled_ends(self._decode, scored.rollout)
             if number < len(advantages):
