@@ -163,7 +163,7 @@ def ours(work: Work, callbacks: Callbacks) -> None:
     from grpo_env.workers import scoring_process
 
     task, _ = load(work)
-    sample_rollouts, score_rollouts = dynamic_sampling.sample_rollouts, dynamic_sampling.score_rollouts
+    sample_rollouts = dynamic_sampling.sample_rollouts
     record_step = Recorder.step
     has_begun = False
 
@@ -172,10 +172,7 @@ def ours(work: Work, callbacks: Callbacks) -> None:
         if not has_begun:
             callbacks.on_begin()
             has_begun = True
-        return sample_rollouts(*args, **kwargs)
-
-    def score_with_callback(*args: Any) -> Any:
-        scored = score_rollouts(*args)
+        scored = sample_rollouts(*args, **kwargs)
         prompts, completions = ([getattr(row.rollout, name) for row in scored] for name in ("prompt_ids", "ids"))
         callbacks.on_samples(prompts, completions, [row.score.value for row in scored])
         return scored
@@ -187,10 +184,8 @@ def ours(work: Work, callbacks: Callbacks) -> None:
             raise StopTraining
 
     dynamic_sampling.sample_rollouts = sample_with_callback  # type: ignore[assignment]
-    dynamic_sampling.score_rollouts = score_with_callback  # type: ignore[assignment]
     Recorder.step = record_with_callback  # type: ignore[method-assign]
     callbacks.stopwatch.wrap(dynamic_sampling, "sample_rollouts", "sample")
-    callbacks.stopwatch.wrap(dynamic_sampling, "score_rollouts", "sample")
     callbacks.stopwatch.wrap(scoring_process, "score_in_process", "score")
     callbacks.stopwatch.wrap(loop, "update", "forward")
     callbacks.stopwatch.wrap(torch.autograd, "backward", "backward")

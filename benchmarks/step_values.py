@@ -27,7 +27,7 @@ from grpo_env import load_task
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import load_policy
 from grpo_env.trainer.extensions.step_values import continuations, step_boundaries
-from grpo_env.trainer.rollout import make_prompts, sample_rollouts, score_rollouts
+from grpo_env.trainer.rollout import make_prompts, sample_rollouts
 from grpo_env.trainer.shared_types import Start
 
 CONTINUATIONS = 64
@@ -49,7 +49,7 @@ def measure(model: str, steps: Sequence[int], questions: int) -> list[Prefix]:
     task = load_task("arithmetic", data)
     config = TrainConfig.from_mapping({"sampling.max_new_tokens": 128})
     prompts = make_prompts(task, task.examples("train"))
-    sampled = score_rollouts(sample_rollouts(policy, prompts, 8, config.sampling, "0"))
+    sampled = sample_rollouts(policy, prompts, 8, config.sampling, "0")
     starts: list[Start] = []
     before: list[int | None] = []
     for number, prompt in enumerate(prompts):

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import closing
+from dataclasses import replace
 from functools import partial
 
 from accelerate import Accelerator
-from accelerate.utils import gather_object
 
-from grpo_env.core import Example, Group
+from grpo_env.core import Example
 from grpo_env.environments.episode import EnvironmentClass
 from grpo_env.taskfile.schema import AnySplit
 from grpo_env.taskfile.task import Task
 
-from .background_scorer import BackgroundScorer, metric_value, scores_in_batches, scores_of
+from .background_scorer import BackgroundScorer
 from .config import SamplingConfig
 from .engine.policy import Policy
 from .engine.sampling.protocol import SamplingRequest
@@ -45,26 +45,6 @@ def make_prompts(task: Task, examples: Sequence[Example], step: int = 0) -> list
     return [Prompt(task, verifier, example) for example in examples]
 
 
-@dataclass
-class SampledGroups:
-    """The groups of this process: its prompts, their completions in the same order, and the scores in progress."""
-
-    prompts: Sequence[Prompt]
-    groups: dict[int, Group] = field(default_factory=dict)
-    rollouts: dict[int, Sequence[Rollout]] = field(default_factory=dict)
-    scorer: BackgroundScorer = field(default_factory=BackgroundScorer)
-    advance: Callable[[int], None] = lambda count: None
-
-    def add(self, number: int, rollouts: Sequence[Rollout]) -> None:
-        """Take a complete group, and start to score it, unless its verifier scores many groups at once."""
-        self.advance(len(rollouts))
-        self.rollouts[number] = rollouts
-        task, verifier, example = self.prompts[number]
-        self.groups[number] = Group(example, [rollout.completion(task.format.prefill) for rollout in rollouts])
-        if not scores_in_batches(verifier):
-            self.scorer.submit(number, verifier, self.groups[number])
-
-
 def sample_rollouts(
     policy: Policy,
     prompts: Sequence[Prompt],
@@ -72,8 +52,9 @@ def sample_rollouts(
     sampling: SamplingConfig,
     seed: str,
     advance: Callable[[int], None] = lambda count: None,
-) -> SampledGroups:
-    """Sample ``group_size`` completions of every prompt of this process; ``score_rollouts`` completes the result.
+) -> list[ScoredRollout]:
+    """Sample and score ``group_size`` completions of every prompt; returns those of all processes, in the order of the
+    prompts, a group's rows adjacent.
 
     Processes divide the prompts among them, whole groups each. ``seed``, an example's id and how often it came before
     among ``prompts`` determine its completions, whatever else is sampled in the same batch or on other processes.
@@ -90,26 +71,23 @@ def sample_from(
     count: int,
     sampling: SamplingConfig,
     advance: Callable[[int], None] = lambda count: None,
-) -> SampledGroups:
-    """Sample ``count`` completions from each start of this process, each with its beginning of at most
+) -> list[ScoredRollout]:
+    """Sample and score ``count`` completions from each start, as ``sample_rollouts``: each with its beginning at most
     ``sampling.max_new_tokens`` tokens.
     """
     mine = starts[rank_slice(policy.accelerator, len(starts))]
-    sampled, everywhere = SampledGroups([start.prompt for start in mine], advance=advance), set(map(_plays, starts))
-    try:
+    everywhere = set(map(_plays, starts))
+    with closing(BackgroundScorer([start.prompt for start in mine], advance)) as scorer:
         for plays, sample_part in ((False, _sample_texts), (True, sample_episodes)):
             if plays in everywhere:  # all processes sample if one of them does
                 numbers = [number for number, start in enumerate(mine) if _plays(start) == plays]
                 part = [mine[number] for number in numbers]
-                sample_part(policy, part, count, sampling, partial(_add, sampled, numbers))
-    except BaseException:
-        sampled.scorer.stop()
-        raise
-    return sampled
+                sample_part(policy, part, count, sampling, partial(_add, scorer, numbers))
+        return scorer.finish()
 
 
-def _add(sampled: SampledGroups, numbers: Sequence[int], index: int, rollouts: Sequence[Rollout]) -> None:
-    sampled.add(numbers[index], rollouts)
+def _add(scorer: BackgroundScorer, numbers: Sequence[int], index: int, rollouts: Sequence[Rollout]) -> None:
+    scorer.add(numbers[index], rollouts)
 
 
 def _sample_texts(
@@ -143,24 +121,6 @@ def _joined(policy: Policy, start: Start, rest: Rollout) -> Rollout:
     ids = start.rollout.ids[: start.length] + rest.ids
     text = policy.decode(ids[:-1] if rest.finish == "stop" else ids)
     return replace(start.rollout, ids=ids, text=text, finish=rest.finish, logps=[])
-
-
-def score_rollouts(sampled: SampledGroups) -> list[ScoredRollout]:
-    """Finish scoring; returns the rollouts of all processes, in the order of the prompts, a group's rows adjacent."""
-    try:
-        scores = {number: future.result()[0] for number, future in sampled.scorer.scores.items()}
-        for verifier in {id(prompt.verifier): prompt.verifier for prompt in sampled.prompts}.values():
-            waiting = [n for n, p in enumerate(sampled.prompts) if p.verifier is verifier and n not in scores]
-            scores |= zip(waiting, scores_of(verifier, [sampled.groups[n] for n in waiting]), strict=True)
-    finally:
-        sampled.scorer.stop()
-    scored = [
-        ScoredRollout(prompt.example, rollout, score, metric_value(score, prompt.task.metric), prompt.task.name)
-        for number, prompt in enumerate(sampled.prompts)
-        for rollout, score in zip(sampled.rollouts[number], scores[number], strict=True)
-    ]
-    gathered: list[ScoredRollout] = gather_object(scored)
-    return gathered
 
 
 def group_seeds(prompts: Sequence[Prompt], seed: str) -> list[str]:

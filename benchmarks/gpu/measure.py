@@ -109,7 +109,7 @@ def gradient(setup: Setup, write: Write) -> None:
     from grpo_env.trainer.batch import pack_batches
     from grpo_env.trainer.config import SamplingConfig, TrainConfig
     from grpo_env.trainer.optimizer import make_optimizer
-    from grpo_env.trainer.rollout import make_prompts, sample_rollouts, score_rollouts
+    from grpo_env.trainer.rollout import make_prompts, sample_rollouts
     from grpo_env.trainer.scored_groups import scored_groups
     from grpo_env.trainer.update import compute_gradient
 
@@ -117,8 +117,7 @@ def gradient(setup: Setup, write: Write) -> None:
     config = TrainConfig.from_mapping({"model": "bundled", "group_size": 4})
     reference = replace(load(setup, "fp32", "cpu"), shares_prompts=False)
     prompts = make_prompts(task, task.examples("train", 4))
-    sampled = sample_rollouts(reference, prompts, 4, SamplingConfig(max_new_tokens=32), "gradient")
-    rollouts = score_rollouts(sampled)
+    rollouts = sample_rollouts(reference, prompts, 4, SamplingConfig(max_new_tokens=32), "gradient")
 
     def measure(policy: Any) -> torch.Tensor:
         advantages = token_advantages(scored_groups(policy, rollouts, config), config)

@@ -44,7 +44,7 @@ def record() -> tuple[list[str], list[Turn]]:
     from grpo_env.trainer.config import TrainConfig
     from grpo_env.trainer.engine.policy import load_policy
     from grpo_env.trainer.extensions.prompt_sampler import PromptSampler, sample_prompts
-    from grpo_env.trainer.rollout import sample_rollouts, score_rollouts, task_examples
+    from grpo_env.trainer.rollout import sample_rollouts, task_examples
     from grpo_env.trainer.scored_groups import scored_groups
 
     task = load_task("till")
@@ -52,8 +52,7 @@ def record() -> tuple[list[str], list[Turn]]:
     policy = load_policy(config.model, device="cpu")
     sampler = PromptSampler(task, 1.0, task_examples(task, "train"))
     prompts = sample_prompts([sampler], config.prompts_per_step, 0, f"{config.seed}")[:1]
-    sampled = sample_rollouts(policy, prompts, config.group_size, config.sampling, f"{config.seed}/0")
-    rows = score_rollouts(sampled)
+    rows = sample_rollouts(policy, prompts, config.group_size, config.sampling, f"{config.seed}/0")
     pool.close_idle()
     modes = [TrainConfig.from_mapping({"supervision": mode}, defaults=task.defaults) for mode in ("process", "outcome")]
     process, outcome = (token_advantages(scored_groups(policy, rows, mode), mode)[ROW] for mode in modes)

@@ -18,7 +18,7 @@ from grpo_env.trainer.engine.memory import default_tokens
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.optimizer import make_optimizer
 from grpo_env.trainer.reference import add_reference_logp
-from grpo_env.trainer.rollout import sample_rollouts, score_rollouts
+from grpo_env.trainer.rollout import sample_rollouts
 from grpo_env.trainer.scored_groups import ScoredGroups, scored_groups
 from grpo_env.trainer.shared_types import Prompt, ScoredRollout
 from grpo_env.trainer.update import SUMS, UpdateStats, micro_batch_loss, update
@@ -63,7 +63,7 @@ def roll_out(policy: Policy, prompts: Sequence[Prompt], group_size: int, **optio
     """Sampled and scored completions; ``options`` are ``seed`` and settings of sampling."""
     seed = options.pop("seed")
     sampling = SamplingConfig().model_copy(update=options)  # temperature 0 is greedy, and no setting of training
-    return score_rollouts(sample_rollouts(policy, prompts, group_size, sampling, seed))
+    return sample_rollouts(policy, prompts, group_size, sampling, seed)
 
 
 def packed(policy: Policy, rollouts: Sequence[ScoredRollout], config: TrainConfig) -> Batch:

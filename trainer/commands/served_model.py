@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,10 +23,11 @@ from grpo_env.plural import counted
 from grpo_env.scoring.completion import Recorded, read_completion
 from grpo_env.taskfile.task import Task
 
+from ..background_scorer import BackgroundScorer
 from ..config import SamplingConfig
 from ..engine.sampling.sampler import Rollout
-from ..rollout import SampledGroups, group_seeds
-from ..shared_types import Prompt
+from ..rollout import group_seeds
+from ..shared_types import Prompt, ScoredRollout
 
 KEY = "OPENAI_API_KEY"
 # The settings of training that apply to such a model.
@@ -108,13 +110,13 @@ class ServedModel:
         sampling: SamplingConfig,
         seed: str,
         advance: Callable[[int], None],
-    ) -> SampledGroups:
+    ) -> list[ScoredRollout]:
         """As ``sample_rollouts``."""
         rows = self.sample(prompts, group_size, sampling, seed, advance)
-        sampled = SampledGroups(prompts)
-        for number in range(len(prompts)):
-            sampled.add(number, rows[number * group_size : (number + 1) * group_size])
-        return sampled
+        with closing(BackgroundScorer(prompts)) as scorer:
+            for number in range(len(prompts)):
+                scorer.add(number, rows[number * group_size : (number + 1) * group_size])
+            return scorer.finish()
 
     def _body(self, example: Example, seed: str, sampling: SamplingConfig) -> dict[str, Any]:
         # OpenAI's own newer models take no other name; other servers, none but the old one.

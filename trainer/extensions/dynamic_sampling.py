@@ -10,7 +10,7 @@ from grpo_env.equality import all_equal
 
 from ..config import TrainConfig
 from ..engine.policy import Policy
-from ..rollout import sample_rollouts, score_rollouts
+from ..rollout import sample_rollouts
 from ..shared_types import ScoredRollout
 from .prompt_sampler import PromptSampler, sample_prompts
 
@@ -40,8 +40,7 @@ def sample_groups(policy: Policy, config: TrainConfig, samplers: Sequence[Prompt
             break
         suffix = f"/{number}" if number else ""  # or the order of the prompts and the samples would be the same again
         prompts = sample_prompts(samplers, count, step, f"{config.seed}{suffix}")[: count - len(informative)]
-        sampled = sample_rollouts(policy, prompts, size, config.sampling, f"{config.seed}/{step}{suffix}")
-        rollouts = score_rollouts(sampled)
+        rollouts = sample_rollouts(policy, prompts, size, config.sampling, f"{config.seed}/{step}{suffix}")
         for group in (rollouts[start : start + size] for start in range(0, len(rollouts), size)):
             (informative if part is None or differ(group, part) else uniform).append(group)
     everything = list(chain(*informative, *uniform))

@@ -18,7 +18,7 @@ from grpo_env.taskfile.task import Task
 from ..config import SamplingConfig, TrainConfig
 from ..engine.policy import Policy
 from ..engine.sampling.sampler import Rollout
-from ..rollout import sample_from, score_rollouts
+from ..rollout import sample_from
 from ..scored_groups import ValuedStep
 from ..shared_types import Prompt, ScoredRollout, Start
 from ..step_tokens import completion_ends
@@ -132,7 +132,7 @@ def continuations(
 
     Processes divide the starts among them.
     """
-    scored = score_rollouts(sample_from(policy, starts, count, sampling))
+    scored = sample_from(policy, starts, count, sampling)
     return [scored[place : place + count] for place in range(0, len(scored), count)]
 
 

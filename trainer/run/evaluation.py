@@ -11,10 +11,9 @@ from grpo_env.core import Example
 
 from ..config import SamplingConfig, TrainConfig
 from ..engine.sampling.sampler import Rollout
-from ..rollout import SampledGroups, score_rollouts
 from ..shared_types import Prompt, ScoredRollout
 
-Sample = Callable[[Sequence[Prompt], int, SamplingConfig, str, Callable[[int], None]], SampledGroups]
+Sample = Callable[[Sequence[Prompt], int, SamplingConfig, str, Callable[[int], None]], list[ScoredRollout]]
 """``sample_rollouts`` of a policy, or ``ServedModel.sample_groups``."""
 
 
@@ -40,7 +39,7 @@ def evaluate(
     order = sorted(range(len(prompts)), key=lambda index: _length(prompts[index].example))
     for start in range(0, len(order), chunk):
         part = [prompts[index] for index in order[start : start + chunk]]
-        rollouts += score_rollouts(sample(part, group_size, sampling, f"{config.seed}/eval", advance))
+        rollouts += sample(part, group_size, sampling, f"{config.seed}/eval", advance)
     groups = {index: rollouts[place * group_size : (place + 1) * group_size] for place, index in enumerate(order)}
     return [rollout for index in range(len(prompts)) for rollout in groups[index]]
 

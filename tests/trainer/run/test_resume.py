@@ -40,7 +40,7 @@ PLACES = (
     ("update", None),
     ("RunFolder.save", None),
     ("sample", None),
-    ("BackgroundScorer.submit", None),
+    ("BackgroundScorer.add", None),
     ("micro_batch_loss", None),
     ("Tensor.backward", None),
     ("SampleFiles.write", "samples/step-000001.parquet"),
