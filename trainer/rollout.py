@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from functools import partial
 
@@ -20,6 +20,7 @@ from .config import SamplingConfig
 from .engine.policy import Policy
 from .engine.sampling.protocol import SamplingRequest
 from .engine.sampling.sampler import OnGroup, Rollout, sample
+from .engine.sharding import unsharded
 from .episodes.sampling import sample_episodes
 from .shared_types import Prompt, ScoredRollout, Start
 
@@ -76,13 +77,15 @@ def sample_from(
     ``sampling.max_new_tokens`` tokens.
     """
     mine = starts[rank_slice(policy.accelerator, len(starts))]
-    everywhere = set(map(_plays, starts))
+    engine, everywhere = policy.rollout_engine, set(map(_plays, starts))
     with closing(BackgroundScorer([start.prompt for start in mine], advance)) as scorer:
-        for plays, sample_part in ((False, _sample_texts), (True, sample_episodes)):
-            if plays in everywhere:  # all processes sample if one of them does
-                numbers = [number for number, start in enumerate(mine) if _plays(start) == plays]
-                part = [mine[number] for number in numbers]
-                sample_part(policy, part, count, sampling, partial(_add, scorer, numbers))
+        # All processes enter together, since they then sample different numbers of tokens and turns.
+        with unsharded(policy) if engine is None or engine.uses_policy_model else nullcontext():
+            for plays, sample_part in ((False, _sample_texts), (True, sample_episodes)):
+                if plays in everywhere:  # all processes sample if one of them does
+                    numbers = [number for number, start in enumerate(mine) if _plays(start) == plays]
+                    part = [mine[number] for number in numbers]
+                    sample_part(policy, part, count, sampling, partial(_add, scorer, numbers))
         return scorer.finish()
 
 

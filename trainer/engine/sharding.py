@@ -32,8 +32,6 @@ T = TypeVar("T")
 
 BUCKET_BYTES = 25 * 2**20  # of gradients in a message, the default of torch's DistributedDataParallel
 
-_unsharded: set[int] = set()  # models inside of ``unsharded``, by ``id``
-
 
 def will_shard(accelerator: Accelerator) -> bool:
     """Whether ``accelerate config`` asks for FSDP and there are several processes."""
@@ -100,20 +98,15 @@ def unsharded(policy: Policy) -> Iterator[None]:
     """Every process has all weights inside the block, so that it can compute without the others.
 
     Sampling needs this: each process takes as many steps as its own completions need. All processes must enter
-    together. Inside of another such block it does nothing.
+    together. Such blocks cannot be nested.
     """
-    if id(policy.model) in _unsharded:
-        yield
-        return
     modules = [module for module in policy.model.modules() if isinstance(module, FSDPModule)]
     for module in modules:
         module.set_reshard_after_forward(False, recurse=False)
         module.unshard()
-    _unsharded.add(id(policy.model))
     try:
         yield
     finally:
-        _unsharded.discard(id(policy.model))
         for module in modules:
             module.set_reshard_after_forward(True, recurse=False)
             module.reshard()

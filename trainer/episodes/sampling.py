@@ -10,7 +10,6 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,6 @@ from ..config import SamplingConfig
 from ..engine.policy import Policy
 from ..engine.sampling.protocol import SamplingRequest
 from ..engine.sampling.sampler import OnGroup, Rollout, sample
-from ..engine.sharding import unsharded
 from .conversation import Conversation
 
 if TYPE_CHECKING:
@@ -124,10 +122,7 @@ def sample_episodes(
         if len(group) == group_size:
             on_group(row.group, [group[number] for number in range(group_size)])
 
-    engine = policy.rollout_engine
-    # All processes enter together, since they then sample different numbers of turns.
-    with unsharded(policy) if engine is None or engine.uses_policy_model else nullcontext():
-        _Driver(policy, sampling, make_rows(policy, starts, group_size), on_end).run()
+    _Driver(policy, sampling, make_rows(policy, starts, group_size), on_end).run()
     return [groups[group][number] for group in range(len(starts)) for number in range(group_size)]
 
 

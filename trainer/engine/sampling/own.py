@@ -18,7 +18,6 @@ from grpo_env.errors import DivergedError, RunError, memory_ran_out
 
 from ..decoder import Decoder
 from ..policy import Policy
-from ..sharding import unsharded
 from .protocol import OnGroupTokens, RolloutEngine, SamplingRequest
 
 NOT_FINITE = -2  # in place of a completion's number
@@ -27,7 +26,7 @@ DROP_AT = 0.125
 
 
 class OwnEngine(RolloutEngine):
-    """Samples from the policy's own tensors; shards are gathered meanwhile.
+    """Samples from the policy's own tensors, which must not be sharded meanwhile.
 
     ``rows`` are sampled at once, or all of a request while that is ``None``. It is lowered whenever memory runs out,
     and stays so.
@@ -37,12 +36,7 @@ class OwnEngine(RolloutEngine):
         self.rows: int | None = None
 
     def generate(self, policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:
-        """See ``RolloutEngine``."""
-        with unsharded(policy), decoding_context(policy):  # also without prompts, since all processes gather together
-            self._generate_in_parts(policy, request, on_group)
-
-    def _generate_in_parts(self, policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:
-        """Sample one part of the prompts after the other until all groups of a request are complete.
+        """See ``RolloutEngine``. One part of the prompts is sampled after the other, until all groups are complete.
 
         If memory runs out, the groups that are complete are kept, and half as many prompts are sampled at once from
         then on; ``report`` gets a message. Raises ``RunError`` if memory is too small for the rows of one prompt.
@@ -59,7 +53,8 @@ class OwnEngine(RolloutEngine):
             at_once = len(missing) if self.rows is None else min(len(missing), max(1, self.rows // size))
             numbers = sorted(missing)[:at_once]
             try:
-                decode_stepwise(policy, request.part(numbers), partial(complete, numbers))
+                with decoding_context(policy):
+                    decode_stepwise(policy, request.part(numbers), partial(complete, numbers))
                 continue
             except (MemoryError, RuntimeError) as error:
                 if not memory_ran_out(error):

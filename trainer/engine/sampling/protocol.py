@@ -48,7 +48,7 @@ class RolloutEngine(ABC):
 
     report: Callable[[str], None] = staticmethod(lambda message: None)
     uses_policy_model = True
-    """Whether ``generate`` computes with the policy's own weights."""
+    """Whether ``generate`` computes with the policy's own weights, which are whole meanwhile (``unsharded``)."""
     max_positions: int | None = None
     """The most tokens of a prompt and its completion together that the engine takes, known once it has started."""
 
