@@ -7,6 +7,7 @@ import json
 import os
 import random
 import shutil
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -151,7 +152,8 @@ def test_training_leaves_the_process_as_it_was(model_folder):
     accelerator = Accelerator(cpu=True)
     verifier = make_verifier("reward_model", {"model": str(model_folder)}, "test")
     loaded = verifier.trainable(seed=0)
-    rows = label(verifier, loaded, [Judged(Example("x", "q "), Completion("ab"), float(n % 2)) for n in range(4)]).rows
+    judged = [Judged(Example("x", "q "), Completion("ab"), float(n % 2)) for n in range(4)]
+    rows = label(verifier, loaded, judged, Counter())
 
     def state() -> tuple[Any, ...]:
         randoms = random.getstate(), str(np.random.get_state()), torch.get_rng_state().tolist()

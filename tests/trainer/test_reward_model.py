@@ -199,16 +199,16 @@ def test_labels_are_at_the_tokens_that_the_verifier_reads():
     text = "<think>\n2+3=5\n5+1=7\n</think>\n<answer>\n7\n</answer>"
     example = Example("x", (Message("user", "2 and 3 and 1?"),))
     steps = [StepScore(8, 13, 1.0), StepScore(14, 19, 0.125)]
-    (row,) = label(verifier, loaded, [Judged(example, Completion(text), steps=steps)]).rows
+    (row,) = label(verifier, loaded, [Judged(example, Completion(text), steps=steps)], left_out := Counter())
     assert row.labels == (1.0, 0.125)
     ids, positions, _ = row.read.encoded
     assert [loaded.tokenizer.decode(ids[position]) for position in positions] == ["\n", "\n"]
     assert loaded.tokenizer.decode(ids[: positions[0] + 1]).endswith("2+3=5\n")
-    (hard,) = label(verifier, loaded, [Judged(example, Completion(text), steps=steps)], hard=True).rows
+    (hard,) = label(verifier, loaded, [Judged(example, Completion(text), steps=steps)], left_out, hard=True)
     assert hard.labels == (1.0, 1.0)
-    assert label(verifier, loaded, [Judged(example, Completion("1\n" * 600), steps=steps)]).left_out == {
-        "over_limit": 1
-    }
+    assert not left_out
+    assert label(verifier, loaded, [Judged(example, Completion("1\n" * 600), steps=steps)], left_out) == []
+    assert left_out == {"over_limit": 1}
 
 
 @pytest.mark.parametrize(

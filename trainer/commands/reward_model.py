@@ -24,7 +24,7 @@ from ..config import TrainConfig
 from ..engine.bundled import MODELS
 from ..reward_models.figures import Figures, Mean, held_out_figures
 from ..reward_models.fit import RATE, FitSettings, fit, save
-from ..reward_models.labels import Labelled, LabelledSet, judged_completions, label, split_by_prompt
+from ..reward_models.labels import Labelled, judged_completions, label, split_by_prompt
 from ..run.console import progress
 from ..run.folder import RunFiles, new_folder
 
@@ -106,9 +106,9 @@ def train_reward_model(
         settings = replace(settings, learning_rate=BUNDLED_RATE if name in MODELS else RATE)
     verifier, files = request.verifier(task, str(MODELS.get(name, name))), _score_files(file)
     loaded = verifier.trainable(settings.seed)
-    labelled = _read(verifier, loaded, files, task, request)
+    labelled, left_out = _read(verifier, loaded, files, task, request)
     train, held_out = _split(labelled, file, request.held_out, settings.seed)
-    for line in _start_lines(loaded, name, labelled, train, held_out, settings):
+    for line in _start_lines(loaded, name, left_out, train, held_out, settings):
         console.print(line, soft_wrap=True)
     if (prompts := len({row.prompt for row in held_out})) < FEW_HELD_OUT:
         few = f"only {counted(prompts, 'prompt')} held out: the figures below may be far off; label more prompts"
@@ -129,7 +129,7 @@ def train_reward_model(
             "model": name,
             "request": asdict(request),
             "settings": asdict(settings),
-            "rows": {"train": len(train), "held_out": len(held_out), "left_out": dict(labelled.left_out)},
+            "rows": {"train": len(train), "held_out": len(held_out), "left_out": dict(left_out)},
             "training_loss": training_loss,
             "held_out": asdict(figures),
         }
@@ -139,16 +139,14 @@ def train_reward_model(
 
 def _read(
     verifier: ModelVerifier, loaded: Pretrained, files: Sequence[Path], task: Task, request: Request
-) -> LabelledSet:
-    """The labelled completions of files. Raises ``UsageError`` if there are none."""
+) -> tuple[list[Labelled], Counter[str]]:
+    """The labelled completions of files, and why others were left out. Raises ``UsageError`` if there are none."""
     left_out, rows = Counter[str](), chain.from_iterable(map(read_scores, files))
     judged = judged_completions(rows, task, request.part, left_out, process=request.process)
-    labelled = label(verifier, loaded, judged, hard=request.hard)
-    labelled.left_out.update(left_out)
-    if not labelled.rows:
-        why = f"no labelled completion: {_counts(labelled.left_out)}" if labelled.left_out else "no rows"
-        raise UsageError(f"{files[0]}: {why}")
-    return labelled
+    labelled = label(verifier, loaded, judged, left_out, hard=request.hard)
+    if not labelled:
+        raise UsageError(f"{files[0]}: {f'no labelled completion: {_counts(left_out)}' if left_out else 'no rows'}")
+    return labelled, left_out
 
 
 def _score_files(path: Path) -> list[Path]:
@@ -163,10 +161,12 @@ def _score_files(path: Path) -> list[Path]:
     return found
 
 
-def _split(labelled: LabelledSet, file: Path, fraction: float, seed: int) -> tuple[list[Labelled], list[Labelled]]:
+def _split(
+    labelled: Sequence[Labelled], file: Path, fraction: float, seed: int
+) -> tuple[list[Labelled], list[Labelled]]:
     """Rows to train on and held-out ones. Raises ``UsageError`` if one side has nothing to tell apart."""
     try:
-        train, held_out = split_by_prompt(labelled.rows, fraction, seed)
+        train, held_out = split_by_prompt(labelled, fraction, seed)
     except UsageError as error:
         raise UsageError(f"{file}: {error}") from error
     labels = [value for row in train for value in row.known]
@@ -205,22 +205,22 @@ def _counts(left_out: Counter[str]) -> str:
 def _start_lines(
     loaded: Pretrained,
     name: str,
-    labelled: LabelledSet,
+    left_out: Counter[str],
     train: Sequence[Labelled],
     held_out: Sequence[Labelled],
     settings: FitSettings,
 ) -> Iterator[str]:
     """What is trained on what, and how."""
-    weights = sum(weight.numel() for weight in loaded.model.parameters())
     prompts = len({row.prompt for row in train}), len({row.prompt for row in held_out})
-    unlabelled = f", {counted(labelled.unlabelled, 'step')} without a label" if labelled.unlabelled else ""
-    completions = counted(len(labelled.rows), "completion")
+    labels = [value for row in (*train, *held_out) for value in row.labels]
+    unlabelled = f", {counted(labels.count(None), 'step')} without a label" if None in labels else ""
+    completions = counted(len(train) + len(held_out), "completion")
     epochs = f"{counted(settings.epochs, 'epoch')} of {counted(len(train), 'completion')}"
     yield (
-        f"data       {counted(len(labelled.labels), 'label')} of {completions}{unlabelled}; "
+        f"data       {counted(len(labels) - labels.count(None), 'label')} of {completions}{unlabelled}; "
         f"{counted(prompts[0], 'prompt')} to train on, {prompts[1]:,} held out"
     )
-    if labelled.left_out:
-        yield f"left out   {_counts(labelled.left_out)}"
-    yield f"model      {name}: {weights:,} parameters, fp32 on {loaded.device}"
+    if left_out:
+        yield f"left out   {_counts(left_out)}"
+    yield f"model      {name}: {loaded.model.num_parameters():,} parameters, fp32 on {loaded.device}"
     yield f"training   {epochs}, {settings.batch_size} an update, learning rate {settings.learning_rate:g}"

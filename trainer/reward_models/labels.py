@@ -6,7 +6,6 @@ import json
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from grpo_env.core import Completion, Example, Message, Score, StepScore
@@ -59,24 +58,6 @@ class Labelled(NamedTuple):
         return json.dumps(self.judged.example.prompt)
 
 
-@dataclass
-class LabelledSet:
-    """Labelled completions, and why others were left out."""
-
-    rows: list[Labelled] = field(default_factory=list)
-    left_out: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def labels(self) -> list[float]:
-        """All known labels."""
-        return [label for row in self.rows for label in row.known]
-
-    @property
-    def unlabelled(self) -> int:
-        """The number of steps without a label."""
-        return sum(label is None for row in self.rows for label in row.labels)
-
-
 def judged_completions(
     rows: Iterable[ScoreRow], task: Task, part: str | None, left_out: Counter[str], *, process: bool
 ) -> Iterator[Judged]:
@@ -120,16 +101,18 @@ def _checked(row: ScoreRow, task: Task, where: str) -> tuple[str | tuple[Message
     return prompt if isinstance(prompt, str) else tuple(Message(**message) for message in prompt), row["text"]
 
 
-def label(verifier: ModelVerifier, loaded: Pretrained, judged: Iterable[Judged], *, hard: bool = False) -> LabelledSet:
+def label(
+    verifier: ModelVerifier, loaded: Pretrained, judged: Iterable[Judged], left_out: Counter[str], *, hard: bool = False
+) -> list[Labelled]:
     """The completions that the verifier's model can read, with their labels; ``hard`` makes them 1 above 0, else 0.
 
-    Raises ``UsageError`` for a label that is not between 0 and 1.
+    Others are counted in ``left_out``. Raises ``UsageError`` for a label that is not between 0 and 1.
     """
-    found = LabelledSet()
+    found: list[Labelled] = []
     for item in judged:
         read = verifier.read(loaded, item.example, item.completion)
         if isinstance(read, Score):
-            found.left_out[f"{read.status}: {read.explanation}" if read.status == "error" else read.status] += 1
+            left_out[f"{read.status}: {read.explanation}" if read.status == "error" else read.status] += 1
             continue
         labels = of_steps(item.steps, read.steps) if verifier.head == "token" else [item.label]
         if hard:
@@ -141,9 +124,9 @@ def label(verifier: ModelVerifier, loaded: Pretrained, judged: Iterable[Judged],
                     "those above 0 as 1)"
                 )
         if all(value is None for value in labels):
-            found.left_out["without a label"] += 1
+            left_out["without a label"] += 1
             continue
-        found.rows.append(Labelled(item, read, tuple(labels)))
+        found.append(Labelled(item, read, tuple(labels)))
     return found
 
 

@@ -24,11 +24,6 @@ class LearnedPart(NamedTuple):
     rule: str
     verifier: ModelVerifier
 
-    @property
-    def process(self) -> bool:
-        """Whether the model scores steps."""
-        return self.verifier.head == "token"
-
 
 def learned_part(task: Task, settings: RewardModelConfig) -> LearnedPart | None:
     """The learned part of a task that these settings ask for, ``None`` if they ask for none.

@@ -69,9 +69,9 @@ def _model(run: Run, run_folder: RunFolder, learned: LearnedPart, due: int) -> P
     if due > settings.every:
         verifier = replace(verifier, model=str(_model(run, run_folder, learned, due - settings.every)))
     loaded = verifier.trainable(seed)
-    samples = _rows(settings, run_folder, due, seed)
-    judged = judged_completions(samples, task, learned.rule, Counter(), process=learned.process)
-    rows, loss = label(verifier, loaded, judged).rows, None
+    samples, left_out = _rows(settings, run_folder, due, seed), Counter[str]()
+    judged = judged_completions(samples, task, learned.rule, left_out, process=verifier.head == "token")
+    rows, loss = label(verifier, loaded, judged, left_out), None
     if rows:
         fit_settings = FitSettings(epochs=1, learning_rate=settings.peak_learning_rate, seed=seed)
         title = f"training the reward model after {due} steps"
