@@ -60,10 +60,10 @@ def step_tokens(decode: Decode, rollout: Rollout, steps: Sequence[StepScore]) ->
     A step that ends with its turn belongs to the last sampled token of that turn. One of several turns, such as the
     whole text, belongs to the turn in which it ends.
     """
-    if rollout.episode is None or rollout.spans is None:
+    if rollout.seen is None or rollout.spans is None:
         ends = completion_ends(decode, rollout) if steps else []
         return [step_token(ends, step.end) for step in steps]
-    turns, tokens, ends_of = rollout.episode.turns, [], dict[int, list[int]]()
+    turns, tokens, ends_of = rollout.seen.turns, [], dict[int, list[int]]()
     for step, number in zip(steps, turns_of_steps(turns, steps), strict=True):
         (start, end), turn = rollout.spans[number], turns[number]
         if number not in ends_of:
@@ -78,11 +78,11 @@ def sampled_ends(decode: Decode, rollout: Rollout) -> list[int]:
     The text of token t is ``text[ends[t - 1] : ends[t]]``, from 0 for the first one. In an episode, the text is that of
     all turns.
     """
-    if rollout.episode is None or rollout.spans is None:
+    if rollout.seen is None or rollout.spans is None:
         return completion_ends(decode, rollout)
     return [
         turn.start + end
-        for (first, last), turn in zip(rollout.spans, rollout.episode.turns, strict=True)
+        for (first, last), turn in zip(rollout.spans, rollout.seen.turns, strict=True)
         for end in _ends(decode, rollout.ids[first:last], turn.text, turn.finish)
     ]
 

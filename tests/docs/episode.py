@@ -56,7 +56,7 @@ def record() -> tuple[list[str], list[Turn]]:
     pool.close_idle()
     modes = [TrainConfig.from_mapping({"supervision": mode}, defaults=task.defaults) for mode in ("process", "outcome")]
     process, outcome = (token_advantages(scored_groups(policy, rows, mode), mode)[ROW] for mode in modes)
-    steps = [[[s for s in row.score.steps if s.end == turn.end] for turn in row.rollout.episode.turns] for row in rows]
+    steps = [[[s for s in row.score.steps if s.end == turn.end] for turn in row.rollout.seen.turns] for row in rows]
     scores = [[sum(step.value for step in turn) for turn in row] for row in steps]
     to_go = [list(accumulate(reversed(row)))[::-1] for row in scores]
     rollout, turns = rows[ROW].rollout, []

@@ -99,16 +99,16 @@ def test_what_is_trained_is_what_was_sampled_and_nothing_else(talker: Policy) ->
     for row in rollouts:
         assert len(row.ids) == len(row.logps) == len(row.sampled)
         assert sum(row.sampled) == row.num_sampled <= 5
-        assert row.episode.token_ids == tuple(token for token, flag in zip(row.ids, row.sampled, strict=True) if flag)
+        assert row.seen.token_ids == tuple(token for token, flag in zip(row.ids, row.sampled, strict=True) if flag)
         assert [logp for logp, flag in zip(row.logps, row.sampled, strict=True) if not flag] == [0.0] * (
             len(row.ids) - row.num_sampled
         )
         for number, (start, end) in enumerate(row.spans):
             key = (*row.prompt_ids, *row.ids[:start]), tuple(row.ids[start:end])
             assert row.logps[start:end] == by_prompt[key]
-            turn = row.episode.turns[number]
+            turn = row.seen.turns[number]
             assert turn.text == talker.decode(row.ids[start : end - (turn.finish == "stop")])
-        ends = [turn.finish for turn in row.episode.turns]
+        ends = [turn.finish for turn in row.seen.turns]
         assert ends[:-1] == ["stop"] * (len(ends) - 1)
 
 
@@ -118,7 +118,7 @@ def test_the_model_reads_the_conversation_as_its_template_writes_it(policy: Poli
     (example,) = examples(1)
     example = replace(example, chat_template_kwargs={"tools": tools})
     (row,) = play(scripted(policy, turns), a_task("Counter"), [example], size=1, max_new_tokens=999)
-    told = row.episode.turns[1].results[0].text
+    told = row.seen.turns[1].results[0].text
     messages = [Message("user", "Hi.")._asdict(), {"role": "assistant", "content": turns[0]}]
     messages += [{"role": "tool", "content": "3"}, {"role": "tool", "content": "7"}]
     messages += [{"role": "assistant", "content": turns[1]}, {"role": "tool", "content": told}]
@@ -166,10 +166,10 @@ def test_the_tokens_of_all_turns_and_the_positions_are_bounded(policy: Policy) -
     (whole,) = play(scripted(policy, [turn, turn, "done"]), task, rows, size=1, max_new_tokens=2 * length)
     assert (whole.finish, whole.num_sampled, len(whole.spans)) == ("length", 2 * length, 2)  # no token for a third turn
     assert whole.sampled[-1]
-    assert whole.episode.environment.state == {"count": 0}
+    assert whole.seen.environment.state == {"count": 0}
     (cut,) = play(scripted(policy, [turn, turn, "done"]), task, rows, size=1, max_new_tokens=2 * length - 5)
-    assert (cut.finish, cut.num_sampled, cut.episode.turns[-1].finish) == ("length", 2 * length - 5, "length")
-    assert cut.episode.turns[-1].calls == ()
+    assert (cut.finish, cut.num_sampled, cut.seen.turns[-1].finish) == ("length", 2 * length - 5, "length")
+    assert cut.seen.turns[-1].calls == ()
     narrow, none = scripted(policy, [turn, turn, "done"]), scripted(policy, [turn])
     vars(narrow)["max_positions"] = positions = len(whole.prompt_ids) + len(whole.ids) + 5
     (row,) = play(narrow, task, rows, size=1, max_new_tokens=10 * length)
@@ -179,7 +179,7 @@ def test_the_tokens_of_all_turns_and_the_positions_are_bounded(policy: Policy) -
     (row,) = play(none, task, rows, size=1)
     assert (row.ids, row.spans) == ([], ())
     problem = f"the prompt of {len(whole.prompt_ids)} tokens leaves no position of {policy.name}"
-    assert row.episode.environment.failure == problem
+    assert row.seen.environment.failure == problem
 
 
 def test_no_one_but_the_template_and_the_model_writes_control_tokens(policy: Policy) -> None:
@@ -188,7 +188,7 @@ def test_no_one_but_the_template_and_the_model_writes_control_tokens(policy: Pol
     policy = scripted(policy, turns)
     policy.tokenizer.add_special_tokens({"additional_special_tokens": ["<stop>"]})
     (row,) = play(policy, a_task("Counter"), examples(1), size=1, max_new_tokens=999)
-    said, unknown = (turn.results[0].text for turn in row.episode.turns[:2])
+    said, unknown = (turn.results[0].text for turn in row.seen.turns[:2])
     assert said == "< end>, < stop>"
     assert "there is no tool '< end>, < stop>'" in unknown
     assert len(row.spans) == 3
@@ -202,7 +202,7 @@ def test_a_tool_that_takes_long_holds_up_no_other_episode(policy: Policy, tmp_pa
     waits = [call("wait", name="a"), "done"]
     works = [call("add", number=1), call("add", number=1), call("write", name="a"), "done"]
     first, second = play(scripted(policy, waits, works), task, rows, max_new_tokens=999)
-    assert first.episode.turns[0].results[0].text == "seen"
+    assert first.seen.turns[0].results[0].text == "seen"
     assert (first.finish, second.finish, len(first.spans), len(second.spans)) == ("stop", "stop", 2, 4)
 
 
@@ -299,12 +299,12 @@ def test_what_a_tool_or_a_partner_must_not_do_in_training(policy: Policy) -> Non
     prompts = make_prompts(task, examples(1, folder="/"))
     never = [call("wait", name="nowhere"), "7"]
     big, late = roll_out(scripted(policy, [call("big"), "7"], never), prompts, 2, **options)
-    assert big.rollout.episode.turns[0].results[0].text == "xxxxxxxxxx\n[cut: 10,000,000 characters]"
-    assert late.rollout.episode.turns[0].results[0].problem == "late"
+    assert big.rollout.seen.turns[0].results[0].text == "xxxxxxxxxx\n[cut: 10,000,000 characters]"
+    assert late.rollout.seen.turns[0].results[0].problem == "late"
     assert (big.score.value, late.score.value, len(late.rollout.spans)) == (1.0, 0.0, 1)
     prompts = make_prompts(a_task("Echo", {"exact_text": {}}), examples(1))
     wrong, right = roll_out(scripted(policy, ["a number", "7"], ["6", "7"]), prompts, 2, **options)
-    assert wrong.rollout.episode.environment.failure == "reply returned int; it must return text or None"
+    assert wrong.rollout.seen.environment.failure == "reply returned int; it must return text or None"
     assert (wrong.score.value, right.score.value) == (None, 1.0)
 
 

@@ -64,7 +64,7 @@ def check_episodes(plain: Policy, sampler: Policy, hits: Callable[[], float]) ->
             logits = plain.model(torch.tensor([row.prompt_ids + row.ids])).logits[0, len(row.prompt_ids) - 1 : -1]
         logp = torch.log_softmax(logits, -1)[range(len(row.ids)), row.ids]
         assert row.logps == pytest.approx((logp * torch.tensor(row.sampled)).tolist(), abs=1e-4)
-        assert [row.ids[at] for at in range(len(row.ids)) if row.sampled[at]] == list(row.episode.token_ids)
+        assert [row.ids[at] for at in range(len(row.ids)) if row.sampled[at]] == list(row.seen.token_ids)
 
 
 def test_in_process(policy: Policy) -> None:

@@ -10,13 +10,13 @@ import hashlib
 import os
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 from rich.console import Console
 
-from grpo_env.core import Completion, Example
+from grpo_env.core import Example
 from grpo_env.endpoint import Endpoint, Failure, Reply, ask, check_address, usable_key
 from grpo_env.errors import RunError, UsageError
 from grpo_env.plural import counted
@@ -32,20 +32,6 @@ from ..shared_types import Prompt, ScoredRollout
 KEY = "OPENAI_API_KEY"
 # The settings of training that apply to such a model.
 SETTINGS = ("model", "seed", "sampling.max_new_tokens", "sampling.temperature")
-
-
-@dataclass(frozen=True)
-class ServedRollout(Rollout):
-    """A completion of which the text and the number of tokens are known, and nothing else of its tokens."""
-
-    seen: Completion = field(default_factory=lambda: Completion(""))
-
-    @property
-    def num_sampled(self) -> int:
-        return self.seen.num_tokens or 0
-
-    def completion(self, prefill: str = "") -> Completion:
-        return self.seen
 
 
 @dataclass(frozen=True)
@@ -154,4 +140,4 @@ class ServedModel:
 def _rollout(task: Task, reply: Reply) -> Rollout:
     finish = "stop" if reply.whole else "length"
     seen, _ = read_completion(task, reply.text, Recorded(reply.reasoning, finish, reply.num_tokens))
-    return ServedRollout([], [], seen.text, seen.finish, [], seen=seen)
+    return Rollout([], [], seen.text, seen.finish, [], seen=seen)

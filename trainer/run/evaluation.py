@@ -82,10 +82,10 @@ def episode_metrics(rollouts: Sequence[Rollout]) -> dict[str, float]:
     ``call_problems`` is the fraction of calls that could not be run or failed, ``out_of_turns`` that of episodes that
     had no turn left, ``environments_failed`` the number of those that could not be scored because of their environment.
     """
-    rows = [(rollout, rollout.episode) for rollout in rollouts if rollout.episode is not None]
+    rows = [rollout for rollout in rollouts if rollout.spans is not None]
     if not rows:
         return {}
-    episodes = [episode for _, episode in rows]
+    episodes = [rollout.completion() for rollout in rows]
     results = [result for episode in episodes for turn in episode.turns for result in turn.results]
     return {
         "turns": fmean(len(episode.turns) for episode in episodes),
@@ -93,7 +93,7 @@ def episode_metrics(rollouts: Sequence[Rollout]) -> dict[str, float]:
         "call_problems": sum(bool(result.problem) for result in results) / max(1, len(results)),
         "out_of_turns": fmean(episode.finish == "turns" for episode in episodes),
         "environments_failed": sum(bool(e.environment and e.environment.failure) for e in episodes),
-        "told_tokens": fmean(len(rollout.ids) - rollout.num_sampled for rollout, _ in rows),
+        "told_tokens": fmean(len(rollout.ids) - rollout.num_sampled for rollout in rows),
     }
 
 

@@ -20,8 +20,9 @@ class Rollout:
     ``logps`` are the float32 log-probabilities of ``ids`` at the sampling temperature. Their last bits depend on what
     was sampled at the same time, so they are left out of comparisons.
 
-    An episode of several turns has what verifiers see in ``episode``, and in ``spans`` the range ``[start, end)`` of
-    the sampled tokens of each turn in ``ids``. Tokens between them were not sampled, and their ``logps`` are 0.
+    ``seen`` is what verifiers see, where the tokens do not say it: of an episode, and of a completion from an endpoint,
+    of which no tokens are known. An episode of several turns has in ``spans`` the range ``[start, end)`` of the sampled
+    tokens of each turn in ``ids``. Tokens between them were not sampled, and their ``logps`` are 0.
     """
 
     prompt_ids: list[int]
@@ -30,12 +31,12 @@ class Rollout:
     finish: Finish
     logps: list[float] = field(compare=False)
     spans: tuple[tuple[int, int], ...] | None = None
-    episode: Completion | None = None
+    seen: Completion | None = None
 
     @property
     def num_sampled(self) -> int:
-        """Number of tokens that were sampled: all of ``ids``, except in an episode."""
-        return len(self.ids) if self.spans is None else sum(end - start for start, end in self.spans)
+        """Number of tokens that were sampled: all of ``ids``, unless ``seen`` says it."""
+        return len(self.ids) if self.seen is None else self.seen.num_tokens or 0
 
     @property
     def sampled(self) -> list[bool]:
@@ -49,8 +50,8 @@ class Rollout:
 
     def completion(self, prefill: str = "") -> Completion:
         """The completion as verifiers see it."""
-        if self.episode is not None:
-            return self.episode
+        if self.seen is not None:
+            return self.seen
         return Completion(self.text, self.finish, len(self.ids), prefill, tuple(self.ids))
 
 
