@@ -23,7 +23,7 @@ from ..config import TrainConfig
 from .bundled import MODELS
 from .fast.attention import NAME, install_attention
 from .logprobs import CUDA_CHUNK
-from .policy import Policy, count_weights, is_adapter
+from .policy import Policy, is_adapter
 from .sharding import is_sharded
 
 MARGIN = 0.8  # of the free memory; the rest is for fragmentation
@@ -71,7 +71,7 @@ def coming_bytes(policy: Policy, config: TrainConfig) -> int:
     of the weights, and a chunk of logits.
     """
     shards = policy.accelerator.num_processes if is_sharded(policy) else 1
-    trained = count_weights(policy.trained.values())
+    trained: int = policy.model.num_parameters(only_trainable=True)
     state = trained * OPTIMIZER_BYTES[config.optimizer.name] // shards
     copies = 2 * trained if policy.autocast is not None else 0
     return state + copies + (CUDA_CHUNK * LOGIT_BYTES if policy.has_separate_head else 0)
@@ -190,7 +190,7 @@ def plan_memory(config: TrainConfig, capacity: float, prompt_tokens: int) -> Mem
         model = AutoModelForCausalLM.from_config(model_config)
     head = model.get_output_embeddings()
     linear = [layer for layer in model.modules() if type(layer) is torch.nn.Linear and layer is not head]
-    count, inner = count_weights(model.parameters()), sum(layer.weight.numel() for layer in linear)
+    count, inner = model.num_parameters(), sum(layer.weight.numel() for layer in linear)
     trained = _trained_weights(config, model, linear)
     held = {"weights": 4.0 * count, "moments": trained * (OPTIMIZER_BYTES[config.optimizer.name] - 4.0)}
     if trained < count:  # below an adapter, the model's own dtype, or 4 bits in linear layers
@@ -210,17 +210,17 @@ def plan_memory(config: TrainConfig, capacity: float, prompt_tokens: int) -> Mem
     return MemoryPlan(count, trained, held, update, sampling, per_position, capacity, config.engine.micro_batch_tokens)
 
 
-def _trained_weights(config: TrainConfig, model: torch.nn.Module, linear: Sequence[torch.nn.Linear]) -> int:
+def _trained_weights(config: TrainConfig, model: Any, linear: Sequence[torch.nn.Linear]) -> int:
     """How many weights are trained: those of the adapter that it is, of a new one of ``linear`` layers, or all."""
     if is_adapter(config.model):
         from peft import PeftConfig
 
         with torch.device("meta"):
-            model.add_adapter(PeftConfig.from_pretrained(config.model))  # type: ignore[operator]
-        return count_weights(weight for name, weight in model.named_parameters() if "lora_" in name)
+            model.add_adapter(PeftConfig.from_pretrained(config.model))
+        return sum(weight.numel() for name, weight in model.named_parameters() if "lora_" in name)
     if config.lora.rank:
         return config.lora.rank * sum(sum(layer.weight.shape) for layer in linear)
-    return count_weights(model.parameters())
+    return int(model.num_parameters())
 
 
 def load_model_config(name: str) -> Any:

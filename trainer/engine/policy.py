@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -29,7 +29,7 @@ from transformers.utils import logging as transformers_logging
 
 from grpo_env.core import Example, Format
 from grpo_env.errors import UsageError, install
-from grpo_env.taskfile import prompt as prompts
+from grpo_env.taskfile.prompt import prompt_ids
 
 from .bundled import MODELS
 from .fast.attention import install_attention
@@ -66,11 +66,6 @@ class Policy:
     def device(self) -> torch.device:
         """Where the weights are."""
         return torch.device(self.model.device)
-
-    @property
-    def parameters(self) -> int:
-        """Number of weights; tied ones count once."""
-        return count_weights(self.model.parameters())
 
     @property
     def has_adapter(self) -> bool:
@@ -153,22 +148,9 @@ class Policy:
         """Text of token ids, without special tokens and with spaces unchanged."""
         return str(self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False))
 
-    def prompt_text(self, example: Example, format: Format) -> str:
-        """The prompt as text, see ``taskfile.prompt.prompt_text``."""
-        return prompts.prompt_text(self.tokenizer, example, format)
-
     def prompt_ids(self, example: Example, format: Format) -> list[int]:
         """The prompt as token ids, see ``taskfile.prompt.prompt_ids``."""
-        return prompts.prompt_ids(self.tokenizer, example, format, self.name)
-
-    def prompt_lengths(self, examples: Sequence[Example], format: Format) -> list[int]:
-        """The length of each of a task's prompts in tokens, see ``taskfile.prompt.prompt_lengths``."""
-        return prompts.prompt_lengths(self.tokenizer, examples, format)
-
-
-def count_weights(weights: Iterable[Tensor]) -> int:
-    """Number of weights in tensors, whether whole or sharded."""
-    return sum(weight.numel() for weight in weights)
+        return prompt_ids(self.tokenizer, example, format, self.name)
 
 
 def load_policy(

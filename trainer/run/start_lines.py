@@ -12,7 +12,7 @@ from grpo_env.taskfile.kinds_of_golds import gold_warning
 from ..config import FIELDS, TrainConfig, flatten
 from ..config.presets import PRESETS
 from ..engine.bundled import TASKS
-from ..engine.policy import Policy, count_weights
+from ..engine.policy import Policy
 from ..engine.sharding import is_sharded
 from .run import Run
 
@@ -45,9 +45,9 @@ def model_line(policy: Policy) -> str:
     """Name, size, precision and device."""
     processes = policy.accelerator.num_processes
     known = f" (knows only problems like those of {TASKS[policy.name]})" if policy.name in TASKS else ""
-    line = f"{policy.name}{known}: {policy.parameters:,} parameters"
-    trained = count_weights(policy.trained.values())
-    if trained < policy.parameters:
+    weights, trained = (policy.model.num_parameters(only_trainable=trainable) for trainable in (False, True))
+    line = f"{policy.name}{known}: {weights:,} parameters"
+    if trained < weights:
         line += f" ({trained:,} trained)"
     line += f", {'bf16' if policy.autocast else 'fp32'} on {policy.device}"
     if processes > 1:

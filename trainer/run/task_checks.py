@@ -9,7 +9,7 @@ from grpo_env.core import Example
 from grpo_env.errors import UsageError, install, nearest
 from grpo_env.taskfile.composition import check_composition
 from grpo_env.taskfile.mixture import Mixture
-from grpo_env.taskfile.prompt import unused_template_kwargs
+from grpo_env.taskfile.prompt import prompt_lengths, prompt_text, unused_template_kwargs
 from grpo_env.taskfile.schema import AnySplit
 from grpo_env.taskfile.task import Task
 
@@ -87,7 +87,9 @@ def prefill_warning(policy: Policy, task: Task, example: Example) -> str | None:
     """
     form = task.format
     tag = f"<{form.reasoning}>"
-    if form.reasoning is None or form.prefill or not policy.prompt_text(example, form).rstrip().endswith(tag):
+    if form.reasoning is None or form.prefill:
+        return None
+    if not prompt_text(policy.tokenizer, example, form).rstrip().endswith(tag):
         return None
     return (
         f"{task.name}: the prompts of {policy.name} end in {tag}, so completions begin inside of the reasoning block, "
@@ -144,7 +146,7 @@ def fitting_examples(
         return list(examples)
     if limit < 1:
         raise UsageError(f"{policy.name} has no position left for a prompt ({reason}); lower sampling.max_new_tokens")
-    lengths = policy.prompt_lengths(examples, task.format)
+    lengths = prompt_lengths(policy.tokenizer, examples, task.format)
     overlong = {index: length for index, length in enumerate(lengths) if length > limit}
     if not overlong:
         return list(examples)

@@ -105,7 +105,7 @@ def test_a_checkpoint_is_restored_on_the_models_device(cuda_policy: Policy, tmp_
 
 
 def test_micro_batches_are_as_large_as_memory_allows(cuda_policy: Policy) -> None:
-    model, weights = cuda_policy.model.config, cuda_policy.parameters
+    model, weights = cuda_policy.model.config, cuda_policy.model.num_parameters()
     with FakeCuda():
         policy = replace(cuda_policy, has_separate_head=True, autocast=torch.bfloat16)
         tokens = default_tokens(policy, TrainConfig())

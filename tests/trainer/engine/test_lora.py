@@ -153,7 +153,7 @@ def test_peft_and_transformers_load_the_model_folder(first: Path, model_folder: 
 def test_bf16_rounds_the_base_weights_once(model_folder: Path, tied: bool) -> None:
     """Linear layers are rounded at every use anyway, so rounding them beforehand changes nothing."""
     plain = load_policy(str(model_folder), device="cpu", precision="bf16")
-    head, embeddings, size = plain.model.lm_head, plain.model.model.embed_tokens, plain.parameters
+    head, embeddings, size = plain.model.lm_head, plain.model.model.embed_tokens, plain.model.num_parameters()
     assert head.weight is embeddings.weight
     if not tied:
         head.weight = torch.nn.Parameter(head.weight.clone())
@@ -165,7 +165,7 @@ def test_bf16_rounds_the_base_weights_once(model_folder: Path, tied: bool) -> No
     layer = plain.model.model.layers[0].mlp.down_proj
     assert (layer.base_layer.weight.dtype, layer.lora_A["default"].weight.dtype) == (torch.bfloat16, torch.float32)
     assert (head.weight.dtype, embeddings.weight.dtype) == (torch.bfloat16, torch.float32)
-    base = plain.parameters - sum(weight.numel() for weight in plain.trained.values())
+    base = plain.model.num_parameters() - sum(weight.numel() for weight in plain.trained.values())
     assert base == size + (0 if tied else head.weight.numel()), "a rounded copy is no further weight"
 
 

@@ -153,7 +153,7 @@ STATE = {"adamw": 4 + 8 + 2, "adamw_8bit": 4 + 2 + 2, "paged_adamw_8bit": 4 + 2 
 def test_the_arithmetic_of_every_optimizer(name: str, policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
     policy = replace(policy, autocast=torch.bfloat16, has_separate_head=True)
     config = TrainConfig(optimizer={"name": name})
-    needed = STATE[name] * policy.parameters + 2**26 * 24
+    needed = STATE[name] * policy.model.num_parameters() + 2**26 * 24
     assert coming_bytes(policy, config) == needed
     monkeypatch.setattr("grpo_env.trainer.engine.memory.free_bytes", lambda device: needed + 10**8)
     stored = position_bytes(policy.model.config, torch.bfloat16, False)

@@ -12,6 +12,7 @@ import torch
 
 from grpo_env.core import Example, Format, Message
 from grpo_env.errors import DivergedError, UsageError
+from grpo_env.taskfile.prompt import prompt_lengths, prompt_text
 from grpo_env.trainer.engine.cache import decoding_cache
 from grpo_env.trainer.engine.decoder import Decoder
 from grpo_env.trainer.engine.policy import Policy, load_policy
@@ -165,15 +166,15 @@ CHAT = Example("a", (Message("system", "Be brief."), Message("user", "3+4?")))
 
 
 def test_prompt_without_a_template(policy: Policy) -> None:
-    assert policy.prompt_text(CHAT, Format(prefill="<think>")) == "Be brief.\n\n3+4?\n<think>"
-    assert policy.prompt_text(Example("b", "3+4="), Format(prefill=" ")) == "3+4= "
+    assert prompt_text(policy.tokenizer, CHAT, Format(prefill="<think>")) == "Be brief.\n\n3+4?\n<think>"
+    assert prompt_text(policy.tokenizer, Example("b", "3+4="), Format(prefill=" ")) == "3+4= "
 
 
 def test_prompt_with_a_template(policy: Policy) -> None:
     policy.tokenizer.chat_template = (
         "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}{% if add_generation_prompt %}[go]{% endif %}"
     )
-    assert policy.prompt_text(CHAT, Format(prefill="<think>")) == "[system]Be brief.[user]3+4?[go]<think>"
+    assert prompt_text(policy.tokenizer, CHAT, Format(prefill="<think>")) == "[system]Be brief.[user]3+4?[go]<think>"
     assert policy.decode(policy.prompt_ids(CHAT, Format())) == "[system]Be brief.[user]3+4?[go]"
 
 
@@ -188,11 +189,11 @@ def test_variables_of_the_chat_template(policy: Policy) -> None:
     policy.tokenizer.chat_template = THINKS
     silent = replace(CHAT, chat_template_kwargs={"enable_thinking": False})
     thinking = replace(CHAT, chat_template_kwargs={"enable_thinking": True})
-    texts = [policy.prompt_text(example, Format()) for example in (CHAT, thinking, silent)]
+    texts = [prompt_text(policy.tokenizer, example, Format()) for example in (CHAT, thinking, silent)]
     assert texts == ["Be brief.3+4?", "Be brief.3+4?", "Be brief.3+4?<think></think>"]
     ids = [policy.prompt_ids(example, Format()) for example in (CHAT, silent)]
     assert [policy.decode(row) for row in ids] == [texts[0], texts[2]]
-    assert policy.prompt_lengths([CHAT, silent], Format()) == list(map(len, ids))
+    assert prompt_lengths(policy.tokenizer, [CHAT, silent], Format()) == list(map(len, ids))
 
 
 @pytest.mark.parametrize(
@@ -214,7 +215,7 @@ def test_the_prefill_is_not_written_twice(policy: Policy, written: str, prefill:
         "{% for m in messages %}{{ m.content }}{% endfor %}{% if add_generation_prompt %}[go]"
         f"{{{{ {written!r} }}}}{{% endif %}}"
     )
-    assert policy.prompt_text(CHAT, Format(prefill=prefill)) == f"Be brief.3+4?{end}"
+    assert prompt_text(policy.tokenizer, CHAT, Format(prefill=prefill)) == f"Be brief.3+4?{end}"
 
 
 def test_start_token_only_where_the_prompt_does_not_have_it(policy: Policy) -> None:
@@ -226,7 +227,7 @@ def test_start_token_only_where_the_prompt_does_not_have_it(policy: Policy) -> N
     policy.tokenizer.bos_token = "<stop>"
     texts = [Example("b", "3"), Example("c", "<stop>3")]
     assert [policy.prompt_ids(example, Format()).count(1) for example in texts] == [1, 1]
-    assert policy.prompt_lengths(texts, Format()) == [2, 2]
+    assert prompt_lengths(policy.tokenizer, texts, Format()) == [2, 2]
     policy.tokenizer.chat_template = "<stop>{{ messages[-1].content }}"
     assert policy.prompt_ids(CHAT, Format()).count(1) == 1
 
