@@ -62,7 +62,7 @@ def measure(model: str, steps: Sequence[int], questions: int) -> list[Prefix]:
                 starts.append(Start(prompt, row.rollout, token + 1, f"{len(starts)}"))
                 before.append(last)
                 last = len(starts) - 1
-    continued = continuations(policy, starts, CONTINUATIONS, config.sampling)
+    continued, _ = continuations(policy, starts, CONTINUATIONS, config.sampling)
     return [
         Prefix(
             [row.score.value or 0.0 for row in group], fmean(len(row.rollout.ids) - start.length for row in group), last

@@ -226,13 +226,12 @@ class Labeler:
         """
         starts: dict[_Key, Start] = {}
         steps = [[self._steps(row.example, rollout, starts) for rollout in rollouts] for row, rollouts in read]
-        scored = continuations(self.policy, list(starts.values()), self.request.rollouts, self.config.sampling)
+        count, sampling = self.request.rollouts, self.config.sampling
+        scored, tokens = continuations(self.policy, list(starts.values()), count, sampling)
         verdicts = {
             key: [row.correct >= 1 for row in rows if row.correct is not None]
             for key, rows in zip(starts, scored, strict=True)
         }
-        tokens = sum(len(row.rollout.ids) for rows in scored for row in rows)
-        tokens -= self.request.rollouts * sum(start.length for start in starts.values())
 
         def labelled(found: _Steps, completion: Completion, rollout: Rollout, score: Score) -> list[StepLabel]:
             own, shift = metric_value(score, self.task.metric), len(completion.text) - len(rollout.text)

@@ -118,22 +118,22 @@ def continue_prefixes(
         row = rollouts[prefix.rows[0]]
         prompt = Prompt(by_name[row.task], verifiers[row.task], row.example)
         starts.append(Start(prompt, row.rollout, prefix.length, f"{config.seed}/{step}/values/{number}"))
-    continued = continuations(policy, starts, config.step_values.rollouts, config.sampling)
+    continued, tokens = continuations(policy, starts, config.step_values.rollouts, config.sampling)
     for prefix, rows in zip(prefixes, continued, strict=True):
         prefix.rewards = [row.score.value for row in rows if row.score.value is not None]
-    pairs = zip(prefixes, continued, strict=True)
-    return sum(len(row.rollout.ids) - prefix.length for prefix, rows in pairs for row in rows)
+    return tokens
 
 
 def continuations(
     policy: Policy, starts: Sequence[Start], count: int, sampling: SamplingConfig
-) -> list[list[ScoredRollout]]:
-    """``count`` continuations of each of ``starts``, scored as whole completions.
+) -> tuple[list[list[ScoredRollout]], int]:
+    """``count`` continuations of each of ``starts``, scored as whole completions, and the number of their new tokens.
 
     Processes divide the starts among them.
     """
     scored = sample_from(policy, starts, count, sampling)
-    return [scored[place : place + count] for place in range(0, len(scored), count)]
+    tokens = sum(len(row.rollout.ids) for row in scored) - count * sum(start.length for start in starts)
+    return [scored[place : place + count] for place in range(0, len(scored), count)], tokens
 
 
 def valued_steps(
