@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,6 +16,11 @@ from ..engine.sharding import is_sharded
 from .run import Run
 
 ALGORITHM = ("loss", "advantage", "kl")
+FALLBACKS = {
+    "has_separate_head": "with the logits of all tokens at once: this model's head cannot be applied by itself",
+    "shares_prompts": "each completion with its own copy of the prompt: this model cannot share it",
+}
+"""What a run does instead of a fast path (``Policy.refusals``)."""
 
 
 def print_start(run: Run, folder: Path, start: int) -> None:
@@ -36,8 +40,8 @@ def print_start(run: Run, folder: Path, start: int) -> None:
     )
     if config.engine.micro_batch_tokens is None and run.policy.device.type == "cuda":
         say(f"memory     engine.micro_batch_tokens is {run.micro_batch_tokens}, by the free memory of this GPU")
-    for line in fallbacks(run.policy):
-        say(line)
+    for name, why in run.policy.refusals.items():
+        say(f"loss       {FALLBACKS[name]} ({why})")
     say(f"run        {folder}" + (f", resumed after {start} steps" if start else ""))
 
 
@@ -70,15 +74,3 @@ def settings_text(config: TrainConfig) -> str:
     usual = {name: preset.get(name, FIELDS[name].default) for name in values}
     changed = [name for name in values if name.partition(".")[0] in ALGORITHM and values[name] != usual[name]]
     return f"{config.preset or 'default'} settings" + (f" except {', '.join(changed)}" if changed else "")
-
-
-def fallbacks(policy: Policy) -> Iterator[str]:
-    """Which fast paths this model does not support."""
-    lines = {
-        "has_separate_head": "loss       with the logits of all tokens at once: this model's head cannot be applied by "
-        "itself ({})",
-        "shares_prompts": "loss       each completion with its own copy of the prompt: this model cannot share it ({})",
-    }
-    for name, line in lines.items():
-        if why := policy.refusals.get(name):
-            yield line.format(why)
