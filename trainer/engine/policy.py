@@ -280,8 +280,6 @@ def _quantized(kind: str) -> dict[str, Any]:
 def _model_source(name: str) -> Path:
     """The folder or hub id of a model. Raises ``UsageError`` for a folder that does not exist."""
     source = MODELS.get(name) or Path(name)
-    if (bundled := name.replace("_", "-")) in MODELS and name not in MODELS and not source.is_dir():
-        raise UsageError(f"model {name!r}: no such model; the bundled one is called {bundled!r}")
     if source.is_absolute() and not source.is_dir():
         raise UsageError(f"model {name!r}: no such folder; give a hub id or a folder")
     return source.resolve() if source.is_dir() else source  # adapters write the path of their base model to a file
