@@ -66,7 +66,7 @@ def trl_trainer(
     examples = [
         example
         for step in range(config.steps)
-        for example in take(train_examples, config.prompts_per_step, step, config.seed)
+        for example in take(train_examples, config.prompts_per_step, step * config.prompts_per_step, config.seed)
     ]
     model, tokenizer = load_model(config.model)
     optimizer = torch.optim.AdamW(

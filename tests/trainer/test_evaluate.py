@@ -166,8 +166,8 @@ def test_a_bundled_model_for_episodes_is_named(make_task) -> None:
 
 def test_take_goes_through_every_example_once_an_epoch() -> None:
     examples = [Example(str(number)) for number in range(10)]
-    taken = [example.id for step in range(10) for example in take(examples, 3, step, seed=0)]
+    taken = [example.id for step in range(10) for example in take(examples, 3, 3 * step, seed=0)]
     epochs = [taken[0:10], taken[10:20], taken[20:30]]
     assert all(sorted(epoch) == sorted(example.id for example in examples) for epoch in epochs)
     assert epochs[0] != epochs[1]
-    assert taken[:10] != [example.id for step in range(4) for example in take(examples, 3, step, seed=1)][:10]
+    assert taken[:10] != [example.id for step in range(4) for example in take(examples, 3, 3 * step, seed=1)][:10]

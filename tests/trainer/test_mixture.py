@@ -130,7 +130,7 @@ def test_each_task_is_scored_by_its_own_verifier_and_schedules(make_task) -> Non
 def test_a_mixture_of_one_task_samples_like_the_task(make_task) -> None:
     task = make_task()
     pool = pool_of(task, 7.0)
-    assert [prompt.example for prompt in sample_prompts([pool], 3, 5, "1")] == take(pool.examples, 3, 5, "1")
+    assert [prompt.example for prompt in sample_prompts([pool], 3, 5, "1")] == take(pool.examples, 3, 15, "1")
     assert Mixture.of(task).resolved() == task.resolved()
 
 

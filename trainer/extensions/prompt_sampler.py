@@ -33,13 +33,13 @@ def sample_prompts(samplers: Sequence[PromptSampler], count: int, step: int, see
     is within one of its proportion at every step, and equal to it in expectation.
     """
     if len(samplers) == 1:
-        return make_prompts(samplers[0].task, take(samplers[0].examples, count, step, seed), step)
+        return make_prompts(samplers[0].task, take(samplers[0].examples, count, step * count, seed), step)
     weights = tuple(sampler.weight for sampler in samplers)
     *earlier, now = (_task_counts(weights, count, at, seed) for at in range(step + 1))
     prompts: list[Prompt] = []
     for number, sampler in enumerate(samplers):
         first = sum(counts[number] for counts in earlier)
-        prompts += make_prompts(sampler.task, take(sampler.examples, now[number], step, seed, first), step)
+        prompts += make_prompts(sampler.task, take(sampler.examples, now[number], first, seed), step)
     # Shuffled, so that every process and every round of dynamic sampling gets prompts of each task.
     return random.Random(f"{seed}/mixed/{step}").sample(prompts, count)
 
@@ -52,15 +52,12 @@ def _task_counts(weights: tuple[float, ...], count: int, step: int, seed: str) -
     return tuple(counts[number] for number in range(len(weights)))
 
 
-def take(
-    examples: Sequence[Example], count: int, step: int, seed: int | str, first: int | None = None
-) -> list[Example]:
-    """The ``count`` examples of a step (0-based): every example once per epoch, in a new order each epoch.
+def take(examples: Sequence[Example], count: int, first: int, seed: int | str) -> list[Example]:
+    """The ``count`` examples of a step after the ``first`` ones, which earlier steps took: every example once per
+    epoch, in a new order each epoch.
 
-    A function of its arguments alone, so a resumed run continues with the same examples. ``first`` is the number of
-    examples that earlier steps took; default: ``step`` x ``count``.
+    A function of its arguments alone, so a resumed run continues with the same examples.
     """
-    first = step * count if first is None else first
     positions = (divmod(index, len(examples)) for index in range(first, first + count))
     return [examples[_order(seed, epoch, len(examples))[position]] for epoch, position in positions]
 
