@@ -13,7 +13,6 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from .config import TrainConfig
-from .engine.logprobs import Entropy, Rows, completion_logp
 from .engine.policy import Policy
 from .engine.sampling.sampler import Rollout
 from .engine.sharding import is_sharded
@@ -48,11 +47,6 @@ class MicroBatch:
             if isinstance(tensor, Tensor) and (tensor.shape != shape or tensor.dtype != dtype):
                 found = f"{tensor.dtype} {tuple(tensor.shape)}"
                 raise ValueError(f"{name}: expected {dtype} of shape {shape}, got {found}")
-
-    def logp(self, policy: Policy, temperature: float, entropy: Entropy = "none") -> tuple[Tensor, Tensor]:
-        """Log-probabilities and entropies under the policy, see ``completion_logp``."""
-        rows = Rows(self.prompts, self.ids, self.completion_mask, self.sampled)
-        return completion_logp(policy, rows, temperature, entropy)
 
     def halves(self) -> list[MicroBatch]:
         """Its rows in two micro-batches; a single row stays as it is."""

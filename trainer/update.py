@@ -14,7 +14,7 @@ from grpo_env.errors import RunError
 
 from .batch import Batch, MicroBatch
 from .config import TrainConfig
-from .engine.logprobs import Entropy
+from .engine.logprobs import Entropy, completion_logp
 from .engine.policy import Policy
 from .engine.sharding import optimizer_step
 from .losses import LossInputs, aggregate, clipped, kl_penalty, policy_loss, tis_weight
@@ -75,7 +75,7 @@ def add_logp(policy: Policy, batch: Batch, temperature: float, name: Literal["ol
 
     def compute() -> None:
         for micro in batch.micro_batches:
-            setattr(micro, name, micro.logp(policy, temperature)[0])
+            setattr(micro, name, completion_logp(policy, micro, temperature)[0])
 
     with torch.no_grad():
         with_oom_retry(policy, batch, compute)
@@ -112,7 +112,7 @@ def compute_gradient(policy: Policy, optimizer: torch.optim.Optimizer, batch: Ba
     sums = torch.zeros(len(SUMS), dtype=torch.float64)
     entropy_for: Entropy = "value" if config.loss.function is None else "gradient"  # the metric needs the value
     for micro in batch.micro_batches:
-        logp, entropy = micro.logp(policy, config.sampling.temperature, entropy_for)
+        logp, entropy = completion_logp(policy, micro, config.sampling.temperature, entropy_for)
         if micro.old_logp is None:  # in the first update the weights are those before the step
             micro.old_logp = logp.detach()
         loss, micro_sums = micro_batch_loss(micro, logp, entropy, config, batch.denominator)

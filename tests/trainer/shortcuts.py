@@ -14,6 +14,7 @@ from torch import Tensor
 from grpo_env.trainer.advantages import token_advantages
 from grpo_env.trainer.batch import Batch, MicroBatch, pack_batches
 from grpo_env.trainer.config import SamplingConfig, TrainConfig
+from grpo_env.trainer.engine.logprobs import completion_logp
 from grpo_env.trainer.engine.memory import default_tokens
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.optimizer import make_optimizer
@@ -87,7 +88,7 @@ def loss_of(
     policy: Policy, micro: MicroBatch, config: TrainConfig, denominator: float = 1.0
 ) -> tuple[Tensor, dict[str, float]]:
     """The loss of a micro-batch and its statistics. The first call sets ``old_logp``."""
-    logp, entropy = micro.logp(policy, config.sampling.temperature, "value")
+    logp, entropy = completion_logp(policy, micro, config.sampling.temperature, "value")
     if micro.old_logp is None:
         micro.old_logp = logp.detach()
     loss, sums = micro_batch_loss(micro, logp, entropy, config, denominator)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Literal, Protocol
 
 import torch
 from torch import Tensor
@@ -23,10 +23,10 @@ Entropy = Literal["none", "value", "gradient"]
 """Whether entropies are computed, and whether with a gradient."""
 
 
-class Rows(NamedTuple):
+class Rows(Protocol):
     """Arguments of ``completion_states``; ``sampled`` (rows, T) is True where a token was sampled."""
 
-    prompts: Sequence[list[int]]
+    prompts: list[list[int]]
     ids: Tensor
     completion_mask: Tensor
     sampled: Tensor
@@ -37,11 +37,11 @@ def completion_logp(policy: Policy, rows: Rows, temperature: float, entropy: Ent
 
     Without ``entropy`` all entropies are 0.
     """
-    prompts, ids, completion_mask, sampled = rows
+    ids, sampled = rows.ids, rows.sampled
     logp, entropies = (torch.zeros(ids.shape, device=ids.device) for _ in range(2))
     head = head_of(policy)
-    has_told = bool((sampled != completion_mask).any())
-    for states, index in completion_states(policy, prompts, ids, completion_mask):
+    has_told = bool((sampled != rows.completion_mask).any())
+    for states, index in completion_states(policy, rows.prompts, ids, rows.completion_mask):
         if has_told:  # tokens between turns need no logits
             chosen = sampled[index]
             positions = index[0].nonzero(as_tuple=True) if len(index) == 1 else index  # from a mask

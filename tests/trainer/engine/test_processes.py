@@ -256,13 +256,13 @@ def test_a_run_resumes_after_a_process_was_killed(single_run: Path, tmp_path: Pa
 
 # The first pass with a gradient of the second process fails.
 SCARCE = """
-from grpo_env.trainer import batch
-logp, calls = batch.MicroBatch.logp, iter([os.environ["RANK"] == "1"])
-def scarce(self, *arguments):
+from grpo_env.trainer import update
+logp, calls = update.completion_logp, iter([os.environ["RANK"] == "1"])
+def scarce(*arguments):
     if torch.is_grad_enabled() and next(calls, False):
         raise MemoryError
-    return logp(self, *arguments)
-batch.MicroBatch.logp = scarce
+    return logp(*arguments)
+update.completion_logp = scarce
 """
 
 
