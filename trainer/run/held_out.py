@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import chain
 from statistics import fmean
 from typing import Any
 
@@ -64,17 +65,13 @@ def end_reason(config: EvalConfig, evaluations: Sequence[Mapping[str, Any]]) -> 
 
 
 def _evaluate_tasks(run: Run, samples: int, step: int) -> list[ScoredRollout]:
-    kind = "sampled" if samples else "greedy"
-    total = sum(map(len, run.held_out)) * max(1, samples) // run.policy.accelerator.num_processes
-    advice, sample = "" if step else "; eval.at_start=false skips it", partial(sample_rollouts, run.policy)
-    with run.console.progress(f"evaluation after {step} steps, {kind}", total, advice) as advance:
-        return [
-            rollout
-            for task, examples in zip(run.tasks, run.held_out, strict=True)
-            for rollout in evaluate(
-                sample, make_prompts(task, examples, step), run.config, samples=samples, advance=advance
-            )
-        ]
+    tasks = zip(run.tasks, run.held_out, strict=True)
+    prompts = list(chain.from_iterable(make_prompts(task, examples, step) for task, examples in tasks))
+    label = f"evaluation after {step} steps, {'sampled' if samples else 'greedy'}"
+    total = len(prompts) * max(1, samples) // run.policy.accelerator.num_processes
+    sample = partial(sample_rollouts, run.policy)
+    with run.console.progress(label, total, "" if step else "; eval.at_start=false skips it") as advance:
+        return evaluate(sample, prompts, run.config, samples=samples, advance=advance)
 
 
 def _warn_if_never_correct(run: Run, rollouts: Sequence[ScoredRollout]) -> None:
