@@ -15,12 +15,13 @@ from grpo_env.core import Score
 from grpo_env.errors import UsageError
 from grpo_env.trainer.advantages import value_advantages
 from grpo_env.trainer.config import AdvantageConfig, TrainConfig
+from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.extensions import step_values as module
 from grpo_env.trainer.extensions.step_values import Prefix, StepValues, step_values, valued_steps
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.rollout import make_prompts
 from grpo_env.trainer.run.checkpoint import RunFolder
-from grpo_env.trainer.shared_types import ScoredRollout
+from grpo_env.trainer.shared_types import ScoredRollout, Start
 
 from .chain import BREAK, CHAIN, END, LONGEST, A, B, Chain, make_chain
 from .shortcuts import groups_of, roll_out
@@ -111,18 +112,13 @@ def test_the_check_above_notices_prefixes_that_are_off_by_one(
 ) -> None:
     """As if the prefixes that are continued had one token more or less than the step that they end."""
 
-    def shifted(*args: Any) -> int:
-        lengths = [prefix.length for prefix in args[3]]
-        for prefix in args[3]:
-            prefix.length = min(prefix.length + shift, LONGEST - 1)
-        tokens = continued(*args)
-        for prefix, length in zip(args[3], lengths, strict=True):
-            prefix.length = length
-        return tokens
+    def shifted(policy: Policy, starts: list[Start], *args: Any) -> Any:
+        starts = [start._replace(length=min(start.length + shift, LONGEST - 1)) for start in starts]
+        return continued(policy, starts, *args)
 
-    continued = module.continue_prefixes
+    continued = module.continuations
     monkeypatch.setattr(module, "all_equal", lambda values: False)
-    monkeypatch.setattr(module, "continue_prefixes", shifted)
+    monkeypatch.setattr(module, "continuations", shifted)
     assert max(map(abs, z_scores(chain).values())) > 5
 
 

@@ -70,10 +70,17 @@ def step_values(
         uniform = all_equal(list(known.values()))
         prefixes.append({} if uniform else _shared_prefixes(policy, by_name, rollouts, list(known)))
     waiting = [prefix for of_group in prefixes for prefix in of_group.values() if len(prefix.rows) <= count]
-    tokens = continue_prefixes(policy, by_name, rollouts, waiting, config, step)
+    verifiers, starts = {name: task.verifier.at(step) for name, task in by_name.items()}, []
+    for number, prefix in enumerate(waiting):
+        row = rollouts[prefix.rows[0]]
+        prompt = Prompt(by_name[row.task], verifiers[row.task], row.example)
+        starts.append(Start(prompt, row.rollout, prefix.length, f"{config.seed}/{step}/values/{number}"))
+    continued, tokens = continuations(policy, starts, count, config.sampling)
+    for prefix, scored in zip(waiting, continued, strict=True):
+        prefix.rewards = [row.score.value for row in scored if row.score.value is not None]
     rows = [
-        valued_steps(row, len(rollouts[row].rollout.ids), prefixes[number], group, rewards)
-        for number, group in enumerate(groups)
+        valued_steps(row, len(rollouts[row].rollout.ids), of_group, group, rewards)
+        for of_group, group in zip(prefixes, groups, strict=True)
         for row in group
     ]
     seconds = time.perf_counter() - began
@@ -101,27 +108,6 @@ def _shared_prefixes(
             prefix = prefixes.setdefault(tuple(rollout.ids[: token + 1]), Prefix([], token + 1))
             prefix.rows.append(row)
     return prefixes
-
-
-def continue_prefixes(
-    policy: Policy,
-    by_name: Mapping[str, Task],
-    rollouts: Sequence[ScoredRollout],
-    prefixes: Sequence[Prefix],
-    config: TrainConfig,
-    step: int,
-) -> int:
-    """Continue each prefix ``step_values.rollouts`` times and set ``rewards``; returns the number of new tokens."""
-    verifiers = {name: task.verifier.at(step) for name, task in by_name.items()}
-    starts = []
-    for number, prefix in enumerate(prefixes):
-        row = rollouts[prefix.rows[0]]
-        prompt = Prompt(by_name[row.task], verifiers[row.task], row.example)
-        starts.append(Start(prompt, row.rollout, prefix.length, f"{config.seed}/{step}/values/{number}"))
-    continued, tokens = continuations(policy, starts, config.step_values.rollouts, config.sampling)
-    for prefix, rows in zip(prefixes, continued, strict=True):
-        prefix.rewards = [row.score.value for row in rows if row.score.value is not None]
-    return tokens
 
 
 def continuations(
