@@ -72,7 +72,9 @@ def play(policy: Policy, task: Task, rows: list[Example], size: int = 2, **optio
     seeds = options.pop("seeds", [row.id for row in rows])
     sampling = SamplingConfig().model_copy(update={"max_new_tokens": 30, **options})
     starts = [Start(prompt, None, 0, seed) for prompt, seed in zip(make_prompts(task, rows), seeds, strict=True)]
-    return sample_episodes(policy, starts, size, sampling)
+    groups: dict[int, list[Rollout]] = {}
+    sample_episodes(policy, starts, size, sampling, groups.__setitem__)
+    return [row for number in range(len(starts)) for row in groups[number]]
 
 
 def call(tool: str, /, **arguments: object) -> str:

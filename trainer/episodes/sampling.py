@@ -99,13 +99,9 @@ def make_rows(policy: Policy, starts: Sequence[Start], group_size: int) -> Itera
 
 
 def sample_episodes(
-    policy: Policy,
-    starts: Sequence[Start],
-    group_size: int,
-    sampling: SamplingConfig,
-    on_group: OnGroup = lambda number, rollouts: None,
-) -> list[Rollout]:
-    """Sample ``group_size`` episodes from every start, whose tasks have an environment; a group's rows are adjacent.
+    policy: Policy, starts: Sequence[Start], group_size: int, sampling: SamplingConfig, on_group: OnGroup
+) -> None:
+    """Sample ``group_size`` episodes from every start, whose tasks have an environment.
 
     ``max_new_tokens`` bounds the sampled tokens of all turns of an episode together. One that has none left, or no
     position of the model, ends with ``finish`` ``length``. A turn's samples depend on the seed of its group, its row
@@ -123,7 +119,6 @@ def sample_episodes(
             on_group(row.group, [group[number] for number in range(group_size)])
 
     _Driver(policy, sampling, make_rows(policy, starts, group_size), on_end).run()
-    return [groups[group][number] for group in range(len(starts)) for number in range(group_size)]
 
 
 class _Driver:
