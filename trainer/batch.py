@@ -71,7 +71,6 @@ class Batch:
 
     denominator: float
     micro_batches: list[MicroBatch]
-    uniform_groups: int  # groups whose advantages are all 0
     reduced_tokens: int | None = None
 
 
@@ -107,7 +106,6 @@ def pack_batches(
     row_lengths = [len(row.rollout.ids) for row in rollouts]
     size, count = config.group_size, config.optimizer.mini_batches
     rows = torch.arange(len(rollouts)).view(-1, size)
-    uniform = (advantages == 0).view(len(rows), -1).all(1)
     is_local = torch.zeros(len(rows), dtype=torch.bool)
     is_local[rank_slice(policy.accelerator, len(rows))] = True
     batches = []
@@ -128,7 +126,7 @@ def pack_batches(
             micro_batches = pad_micro_batches(micro_batches, passes, policy.device)
         completions, budget = int(scored[members].sum()), config.sampling.max_new_tokens
         denominator = denominators(lengths[members][in_loss[members]], completions, config.loss.aggregation, budget)
-        batches.append(Batch(max(1.0, denominator), micro_batches, int(uniform[first::count].sum())))
+        batches.append(Batch(max(1.0, denominator), micro_batches))
     return batches
 
 

@@ -130,7 +130,7 @@ def learn(run: Run, recorder: Recorder) -> Result:
                 sync_if_due(run.reference, policy, config.kl, step + 1)
                 progress.end_step(batches)
                 seconds = {"sample_seconds": sampled - began, "update_seconds": time.perf_counter() - sampled}
-                recorder.step(step, groups, batches, advantages, stats, {**seconds, **values.metrics})
+                recorder.step(step, groups, advantages, stats, {**seconds, **values.metrics})
         return finish(run, recorder, progress.updates)
     except (KeyboardInterrupt, GrpoEnvError) as error:
         raise stopped(run, recorder, progress, error) from error

@@ -76,7 +76,7 @@ def test_a_single_row_beyond_the_budget_does_not_raise_it(policy: Policy) -> Non
         ids = torch.zeros(rows, length, dtype=torch.long)
         return MicroBatch([[1] * prompt] * rows, ids, ids == 0, ids == 0, ids.float(), ids.float())
 
-    batch = Batch(1.0, [micro_batch(3, 100, 600), micro_batch(1, 3000, 2000)], 0)
+    batch = Batch(1.0, [micro_batch(3, 100, 600), micro_batch(1, 3000, 2000)])
     errors = iter([MemoryError()])
 
     def work() -> None:
@@ -103,7 +103,7 @@ def test_sharded_weights_are_not_retried_and_the_advice_names_the_size(
         r"engine\.micro_batch_tokens=1050, engine\.gradient_checkpointing=true"
     )
     with pytest.raises(RunError, match=line):
-        with_oom_retry(policy, Batch(1.0, [micro], 0), work)
+        with_oom_retry(policy, Batch(1.0, [micro]), work)
 
 
 def test_a_run_keeps_the_smaller_micro_batches(

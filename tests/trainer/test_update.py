@@ -210,10 +210,9 @@ def test_an_unscored_row_does_not_change_the_gradient(policy: Policy, mode: str)
     torch.testing.assert_close(actual, gradient(policy, scored(policy), config), atol=1e-6, rtol=1e-4)
 
 
-def test_uniform_groups_are_skipped_counted_and_keep_their_place_in_the_denominator(policy: Policy) -> None:
+def test_uniform_groups_are_skipped_and_keep_their_place_in_the_denominator(policy: Policy) -> None:
     uniform = [(prompt, ids, 0.3) for prompt, ids, _ in ROWS[3:]]
     batch = packed(policy, scored(policy, ROWS[:3] + uniform), CONFIG)
-    assert batch.uniform_groups == 1
     assert sum(len(micro.ids) for micro in batch.micro_batches) == 3
     advantages = [*hand_advantages()[:3], 0, 0, 0]
     expected = reinforce_gradient(policy, ROWS, advantages, [1 / 22] * 6)
@@ -224,7 +223,6 @@ def test_uniform_groups_are_skipped_counted_and_keep_their_place_in_the_denomina
 def test_uniform_groups_are_forwarded_where_the_kl_penalty_gives_them_a_gradient(policy: Policy) -> None:
     uniform = [(prompt, ids, 0.3) for prompt, ids, _ in ROWS]
     batch = packed(policy, scored(policy, uniform), with_settings(CONFIG, kl={"coef": 0.1}))
-    assert batch.uniform_groups == 2
     assert sum(len(micro.ids) for micro in batch.micro_batches) == 6
 
 

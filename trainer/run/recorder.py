@@ -14,7 +14,6 @@ from accelerate.utils import broadcast_object_list
 from torch import Tensor
 
 from ..advantages import phantom_gradient
-from ..batch import Batch
 from ..config import flatten
 from ..extensions.dynamic_sampling import SampledStep
 from ..optimizer import learning_rate
@@ -83,7 +82,6 @@ class Recorder:
         self,
         step: int,
         groups: SampledStep,
-        batches: Sequence[Batch],
         advantages: Tensor,
         stats: UpdateStats,
         further: Mapping[str, float],
@@ -101,7 +99,7 @@ class Recorder:
             "step": step,
             **summarize(sampled),
             "groups_sampled": len(sampled) // config.group_size,
-            "uniform_groups": sum(batch.uniform_groups for batch in batches) / config.prompts_per_step,
+            "uniform_groups": float((advantages == 0).view(config.prompts_per_step, -1).all(1).double().mean()),
             "phantom_gradient": phantom_gradient(groups.selected, advantages, config.group_size),
             **asdict(stats),
             "learning_rate": learning_rate(config.optimizer, step, config.steps),

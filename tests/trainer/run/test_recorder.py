@@ -9,15 +9,21 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 from rich.console import Console
 
+from grpo_env.core import Example, Score
 from grpo_env.errors import UsageError
 from grpo_env.trainer.config import TrainConfig
+from grpo_env.trainer.engine.sampling.sampler import Rollout
+from grpo_env.trainer.extensions.dynamic_sampling import SampledStep
 from grpo_env.trainer.run import recorder
 from grpo_env.trainer.run.checkpoint import RunFolder
 from grpo_env.trainer.run.console import RunConsole
 from grpo_env.trainer.run.folder import RunFiles
 from grpo_env.trainer.run.recorder import Recorder
+from grpo_env.trainer.shared_types import ScoredRollout
+from grpo_env.trainer.update import UpdateStats
 
 from .test_console import train_row
 
@@ -60,6 +66,20 @@ def test_rows_have_their_time_and_are_followed_by_alerts(tmp_path: Path) -> None
     assert (warning["kind"], warning["step"], warning["alert"]) == ("warning", 9, "truncated")
     assert "step 9 (10/20)" in output.getvalue()
     assert f"warning    step 9: {warning['seen']}. {warning['try']}" in output.getvalue()
+
+
+def test_groups_without_an_advantage_are_uniform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of four groups; in another, one row has an advantage."""
+    advantages = torch.ones(8, 3)
+    advantages[2:5] = 0.0
+    rollouts = [ScoredRollout(Example("0"), Rollout([1], [2], "a", "stop", [0.0]), Score(1.0), 1.0)] * 8
+    made, _ = make_recorder(tmp_path, writes=False, prompts_per_step=4, group_size=2)
+    monkeypatch.setattr(made.run, "learned", None, raising=False)
+    monkeypatch.setattr(made, "write", lambda row: rows.append(row))
+    rows: list[Any] = []
+    seconds = {"sample_seconds": 1.0, "update_seconds": 1.0}
+    made.step(0, SampledStep(rollouts, rollouts), advantages, UpdateStats(*[0.0] * 6), seconds)
+    assert [row["uniform_groups"] for row in rows] == [0.25]
 
 
 @pytest.mark.parametrize("writes", [True, False])
