@@ -113,7 +113,6 @@ def assert_equal(expected_run: Path, actual_run: Path) -> None:
 
 SENDER = """
 from pathlib import Path
-from types import SimpleNamespace
 from safetensors.torch import load_file
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import load_policy
@@ -133,8 +132,9 @@ received = []
 def call(path, body):
     if path == "/collective_rpc":
         received.append(load_file(Path(body["kwargs"]["weights_path"]) / "model.safetensors"))
-engine = VllmServers([])
-engine._servers = [SimpleNamespace(call=call, model="") for _ in range(2)]
+engine = VllmServers(["http://first", "http://second"])
+for server in engine._servers:
+    server.call = call
 for version in (1, 2):
     for weight in policy.trained.values():
         weight.data.mul_(2)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import torch
 from safetensors.torch import save_file
@@ -13,12 +11,7 @@ from torch import Tensor
 from torch.distributed.tensor import DTensor
 from transformers.core_model_loading import revert_weight_conversion
 
-from grpo_env.errors import RunError
-
 from ..policy import Policy
-
-if TYPE_CHECKING:
-    from .vllm_server import VllmServer
 
 
 def compute_dtype(policy: Policy) -> torch.dtype:
@@ -61,23 +54,3 @@ def save_weights(policy: Policy, folder: Path) -> None:
             copies[name] = weight.detach().to("cpu", dtype if weight.is_floating_point() else weight.dtype, copy=True)
     if main:
         save_file(copies, folder / "model.safetensors", metadata={"format": "pt"})
-
-
-def send_weights(policy: Policy, server: VllmServer, folder: Path, label: str) -> None:
-    """Let a server load what ``save_weights`` wrote, and call it ``label``. The first process does.
-
-    The folder must be one that the server sees too. Raises ``RunError``.
-    """
-    before, is_adapter = server.model, policy.has_adapter
-    server.model = label if is_adapter else before
-    if not policy.accelerator.is_main_process:
-        return
-    if is_adapter:
-        server.call("/v1/load_lora_adapter", {"lora_name": label, "lora_path": str(folder)})
-        if before.partition("-")[0] == label.partition("-")[0] and before != label:  # of this run
-            with suppress(RunError):
-                server.call("/v1/unload_lora_adapter", {"lora_name": before})
-    else:
-        server.call("/collective_rpc", {"method": "reload_weights", "kwargs": {"weights_path": str(folder)}})
-    server.call("/reset_prefix_cache", {})
-    server.call("/update_weight_version", {"new_version": label})

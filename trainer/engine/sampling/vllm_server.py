@@ -1,7 +1,7 @@
 """vLLM on servers (``sampling.url``): token ids in and out over HTTP, groups spread over all of them.
 
 A server needs ``VLLM_SERVER_DEV_MODE=1`` and ``--logprobs-mode processed_logprobs``; docs/scaling.md has the commands.
-It loads new weights from a folder (``send_weights``). A server that fails ends the run, which is saved and
+It loads new weights from a folder, which it must see too. A server that fails ends the run, which is saved and
 gives the server its weights when it is resumed.
 """
 
@@ -25,7 +25,7 @@ from grpo_env.errors import RunError, UsageError
 from ..policy import Policy
 from .probe import TEXT, check_logprobs, probe_ids
 from .protocol import OnGroupTokens, RolloutEngine, SamplingRequest
-from .send_weights import save_weights, send_weights
+from .send_weights import save_weights
 from .vllm import group_seed, report_group
 
 if TYPE_CHECKING:
@@ -102,6 +102,25 @@ class VllmServer:
         if len(tokens) != copies:
             raise RunError(f"{self.url}/v1/completions: {len(tokens)} completions, not {copies}")
         return tokens, logps
+
+    def load(self, policy: Policy, folder: Path, label: str) -> None:
+        """Let the server load what ``save_weights`` wrote, and call it ``label``. The first process does.
+
+        Raises ``RunError``.
+        """
+        before, is_adapter = self.model, policy.has_adapter
+        self.model = label if is_adapter else before
+        if not policy.accelerator.is_main_process:
+            return
+        if is_adapter:
+            self.call("/v1/load_lora_adapter", {"lora_name": label, "lora_path": str(folder)})
+            if before.partition("-")[0] == label.partition("-")[0] and before != label:  # of this run
+                with suppress(RunError):
+                    self.call("/v1/unload_lora_adapter", {"lora_name": before})
+        else:
+            self.call("/collective_rpc", {"method": "reload_weights", "kwargs": {"weights_path": str(folder)}})
+        self.call("/reset_prefix_cache", {})
+        self.call("/update_weight_version", {"new_version": label})
 
     def close(self) -> None:
         """Close all connections; requests under way end, with ``RunError``."""
@@ -214,7 +233,7 @@ class VllmServers(RolloutEngine):
         folder = self._folder / self._label if policy.has_adapter else self._folder
         save_weights(policy, folder)
         for server in self._servers:
-            send_weights(policy, server, folder, self._label)
+            server.load(policy, folder, self._label)
         policy.accelerator.wait_for_everyone()
 
 

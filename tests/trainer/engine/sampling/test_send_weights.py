@@ -13,7 +13,8 @@ from grpo_env.errors import RunError
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.lora import prepare_adapter
 from grpo_env.trainer.engine.policy import Policy
-from grpo_env.trainer.engine.sampling.send_weights import save_weights, send_weights
+from grpo_env.trainer.engine.sampling.send_weights import save_weights
+from grpo_env.trainer.engine.sampling.vllm_server import VllmServer
 
 
 def recording(model: str, refuses: str = "") -> Any:
@@ -35,7 +36,7 @@ def test_a_server_loads_the_file_then_forgets_its_cache_and_is_told_the_version(
     assert written.keys() == state.keys()
     assert all(written[name].equal(weight) for name, weight in state.items())
     server = recording("the-model")
-    send_weights(policy, server, tmp_path, "abc-3")
+    VllmServer.load(server, policy, tmp_path, "abc-3")
     assert server.model == "the-model"
     assert server.calls == [
         ("/collective_rpc", {"method": "reload_weights", "kwargs": {"weights_path": str(tmp_path)}}),
@@ -54,7 +55,7 @@ def test_an_adapter_takes_the_place_of_the_one_before(
     save_weights(policy, tmp_path)
     assert {path.name for path in tmp_path.iterdir()} >= {"adapter_config.json", "adapter_model.safetensors"}
     server = recording(before, refuses="/v1/unload_lora_adapter")
-    send_weights(policy, server, tmp_path, "abc-3")
+    VllmServer.load(server, policy, tmp_path, "abc-3")
     assert server.model == "abc-3"
     first = ("/v1/load_lora_adapter", {"lora_name": "abc-3", "lora_path": str(tmp_path)})
     then = [("/v1/unload_lora_adapter", {"lora_name": before})] if unloads else []
