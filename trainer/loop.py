@@ -109,8 +109,8 @@ def learn(run: Run, recorder: Recorder) -> Result:
 
             # Sample G completions of each of P prompts, and score them.
             groups = sample_groups(policy, config, run.samplers, step)
-            rollouts = groups.selected
-            check_unscored(run, groups.sampled, step)
+            check_unscored(run, groups, step)
+            rollouts = groups[: config.prompts_per_step * config.group_size]  # the groups to train on
             values = step_values(policy, run.tasks, rollouts, config, step)
             sampled = time.perf_counter()
 

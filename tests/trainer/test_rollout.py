@@ -12,7 +12,7 @@ from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.sampling.sampler import Rollout
 from grpo_env.trainer.extensions import dynamic_sampling
-from grpo_env.trainer.extensions.dynamic_sampling import SampledStep, differ, sample_groups
+from grpo_env.trainer.extensions.dynamic_sampling import differ, sample_groups
 from grpo_env.trainer.extensions.prompt_sampler import PromptSampler
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.run.checkpoint import RunFolder
@@ -31,10 +31,11 @@ CONFIG = TrainConfig(
 
 @pytest.fixture
 def fill(policy: Policy, make_task):
-    def call(step: int = 0, every: int = 2, **changes: object) -> SampledStep:
+    def call(step: int = 0, every: int = 2, **changes: object) -> tuple[list[ScoredRollout], list[ScoredRollout]]:
         task = make_task({"test_informative": {"weight": 1.0, "every": every}, "test_vowels": {"weight": 1.0}})
         sampler = PromptSampler(task, 1.0, task.examples("train"))
-        return sample_groups(policy, with_settings(CONFIG, **changes), [sampler], step)
+        sampled = sample_groups(policy, with_settings(CONFIG, **changes), [sampler], step)
+        return sampled, sampled[:24]
 
     return call
 
@@ -70,7 +71,7 @@ def test_uniform_groups_are_replaced(fill) -> None:
     again = 0
     for step in range(4):
         sampled, batch = fill(step)
-        first = tokens(fill(step, dynamic_sampling={"part": None}).selected)
+        first = tokens(fill(step, dynamic_sampling={"part": None})[1])
         assert all(row in tokens(sampled) for row in first)
         again += len(sampled) > len(first)
         # test_vowels differs within every group: only the named part counts.
@@ -83,21 +84,21 @@ def test_uniform_groups_are_replaced(fill) -> None:
 
 
 def test_a_step_is_the_same_whenever_it_runs(fill) -> None:
-    once, again, later = (tokens(fill(step).sampled) for step in (2, 2, 3))
+    once, again, later = (tokens(fill(step)[0]) for step in (2, 2, 3))
     assert once == again != later
 
 
 @pytest.mark.parametrize("rounds", [0, 1])
 def test_rounds_are_bounded(fill, rounds: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dynamic_sampling, "MAX_ROUNDS", rounds)
-    sampled = [len(fill(step).sampled) for step in range(4)]
+    sampled = [len(fill(step)[0]) for step in range(4)]
     assert 24 * rounds < max(sampled) <= 24 * (1 + rounds)
 
 
 def test_without_informative_groups_the_first_groups_fill_the_batch(fill) -> None:
     sampled, batch = fill(every=0)
     assert len(sampled) == 4 * len(batch)
-    assert batch == sampled[:24]
+    assert tokens(batch) == tokens(fill(every=0, dynamic_sampling={"part": None})[0])
 
 
 def test_metrics_are_of_everything_sampled(make_task, tmp_path) -> None:

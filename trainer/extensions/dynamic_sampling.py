@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import NamedTuple
 
 from grpo_env.equality import all_equal
 
@@ -18,19 +17,14 @@ MAX_ROUNDS = 3
 """How often a step samples further prompts at most."""
 
 
-class SampledStep(NamedTuple):
-    """The rollouts of a step, the rows of a group adjacent: all of them, and those of the groups to train on."""
-
-    sampled: Sequence[ScoredRollout]
-    selected: Sequence[ScoredRollout]
-
-
-def sample_groups(policy: Policy, config: TrainConfig, samplers: Sequence[PromptSampler], step: int) -> SampledStep:
-    """Sample G completions of each of P prompts, and score them.
+def sample_groups(
+    policy: Policy, config: TrainConfig, samplers: Sequence[PromptSampler], step: int
+) -> list[ScoredRollout]:
+    """Sample G completions of each of P prompts, and score them; the rows of a group are adjacent.
 
     There is one round, unless ``dynamic_sampling.part`` is set: groups whose completions all have the same value of
-    that part are then replaced by groups of further prompts, in at most ``MAX_ROUNDS`` more rounds. If there are still
-    too few informative groups, the first uniform ones fill the batch.
+    that part are then replaced by groups of further prompts, in at most ``MAX_ROUNDS`` more rounds. They come last, and
+    the first P groups are those to train on: if there are still too few informative ones, uniform ones are among them.
     """
     part, count, size = config.dynamic_sampling.part, config.prompts_per_step, config.group_size
     informative: list[Sequence[ScoredRollout]] = []
@@ -43,8 +37,7 @@ def sample_groups(policy: Policy, config: TrainConfig, samplers: Sequence[Prompt
         rollouts = sample_rollouts(policy, prompts, size, config.sampling, f"{config.seed}/{step}{suffix}")
         for group in (rollouts[start : start + size] for start in range(0, len(rollouts), size)):
             (informative if part is None or differ(group, part) else uniform).append(group)
-    everything = list(chain(*informative, *uniform))
-    return SampledStep(everything, everything[: count * size])
+    return list(chain(*informative, *uniform))
 
 
 def differ(group: Sequence[ScoredRollout], part: str) -> bool:

@@ -15,7 +15,6 @@ from torch import Tensor
 
 from ..advantages import phantom_gradient
 from ..config import flatten
-from ..extensions.dynamic_sampling import SampledStep
 from ..optimizer import learning_rate
 from ..shared_types import ScoredRollout
 from ..update import UpdateStats
@@ -81,7 +80,7 @@ class Recorder:
     def step(
         self,
         step: int,
-        groups: SampledStep,
+        sampled: Sequence[ScoredRollout],
         advantages: Tensor,
         stats: UpdateStats,
         further: Mapping[str, float],
@@ -89,10 +88,10 @@ class Recorder:
         """Record the metrics of a step and its completions.
 
         Means are over everything that was sampled: the groups that dynamic sampling selects for the updates are half
-        correct by selection. ``advantages`` are those of the selected groups. ``further`` metrics have
-        ``sample_seconds`` and ``update_seconds``.
+        correct by selection. ``advantages`` are those of the selected groups, which come first in ``sampled``.
+        ``further`` metrics have ``sample_seconds`` and ``update_seconds``.
         """
-        config, sampled = self.run.config, groups.sampled
+        config = self.run.config
         tokens = sum(rollout.rollout.num_sampled for rollout in sampled)
         row = {
             "kind": "train",
@@ -100,7 +99,7 @@ class Recorder:
             **summarize(sampled),
             "groups_sampled": len(sampled) // config.group_size,
             "uniform_groups": float((advantages == 0).view(config.prompts_per_step, -1).all(1).double().mean()),
-            "phantom_gradient": phantom_gradient(groups.selected, advantages, config.group_size),
+            "phantom_gradient": phantom_gradient(sampled[: len(advantages)], advantages, config.group_size),
             **asdict(stats),
             "learning_rate": learning_rate(config.optimizer, step, config.steps),
             "tokens": tokens,

@@ -16,7 +16,6 @@ from grpo_env.core import Example, Score
 from grpo_env.errors import UsageError
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.sampling.sampler import Rollout
-from grpo_env.trainer.extensions.dynamic_sampling import SampledStep
 from grpo_env.trainer.run import recorder
 from grpo_env.trainer.run.checkpoint import RunFolder
 from grpo_env.trainer.run.console import RunConsole
@@ -78,7 +77,7 @@ def test_groups_without_an_advantage_are_uniform(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(made, "write", lambda row: rows.append(row))
     rows: list[Any] = []
     seconds = {"sample_seconds": 1.0, "update_seconds": 1.0}
-    made.step(0, SampledStep(rollouts, rollouts), advantages, UpdateStats(*[0.0] * 6), seconds)
+    made.step(0, rollouts, advantages, UpdateStats(*[0.0] * 6), seconds)
     assert [row["uniform_groups"] for row in rows] == [0.25]
 
 
