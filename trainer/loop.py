@@ -74,29 +74,24 @@ def resume(run_dir: str | Path, *, steps: int | str | None = None) -> Result:
         RunError: as ``train`` does.
     """
     path = Path(run_dir)
+    command = f"grpo_env train --resume {path}"
     read_config(path)
     with RunFiles(path, is_first_process()).locked():  # before the run is read, and servers get weights
-        return _resume(path, steps)
-
-
-def _resume(path: Path, steps: int | str | None) -> Result:
-    folder, mixture, config = RunFolder.reopen(path)
-    if (path / MODEL).exists() and (reason := end_reason(config.eval, folder.evaluations())):
-        raise UsageError(
-            f"{path}: an evaluation has ended this run: {reason}. To go on with it, change that in "
-            f"{path / 'config.yaml'}, then: grpo_env train --resume {path} steps=+N"
-        )
-    if steps is not None:
-        config = config.model_copy(update={"steps": folder.more_steps(config.steps, steps)})
-    elif (path / MODEL).exists():
-        raise UsageError(
-            f"{path}: this run is finished; to go on with it: grpo_env train --resume {path} steps=+{config.steps or 1}"
-        )
-    run = Run.load(mixture, config)
-    with closing(run.engine):
-        if steps is not None and run.policy.accelerator.is_main_process:
-            folder.extend(config)
-        return learn(run, Recorder.reopen(run, path))
+        folder, mixture, config = RunFolder.reopen(path)
+        if (path / MODEL).exists() and (reason := end_reason(config.eval, folder.evaluations())):
+            raise UsageError(
+                f"{path}: an evaluation has ended this run: {reason}. To go on with it, change that in "
+                f"{path / 'config.yaml'}, then: {command} steps=+N"
+            )
+        if steps is not None:
+            config = config.model_copy(update={"steps": folder.more_steps(config.steps, steps)})
+        elif (path / MODEL).exists():
+            raise UsageError(f"{path}: this run is finished; to go on with it: {command} steps=+{config.steps or 1}")
+        run = Run.load(mixture, config)
+        with closing(run.engine):
+            if steps is not None and run.policy.accelerator.is_main_process:
+                folder.extend(config)
+            return learn(run, Recorder.reopen(run, path))
 
 
 def learn(run: Run, recorder: Recorder) -> Result:
