@@ -65,7 +65,7 @@ def test_a_model_is_trained_during_a_run_and_a_resumed_run_does_the_same(task, o
     monkeypatch.setattr("grpo_env.trainer.run.checkpoint.KEPT", 5)
     train(task, run_dir=tmp_path / "run", **settings)
     assert digest(outcome_model) == before
-    models = RunFiles(tmp_path / "run").reward_models()
+    models = list(RunFiles(tmp_path / "run").numbered("reward_model/step-").values())
     assert [model.name for model in models] == ["step-000002", "step-000004"]
     weights = [load_file(folder / "model.safetensors")["score.weight"] for folder in (outcome_model, *models)]
     assert not torch.equal(weights[0], weights[1]) and not torch.equal(weights[1], weights[2])  # noqa: PT018
@@ -95,7 +95,7 @@ def test_a_process_model_learns_the_steps_of_its_rule(make_task, model_folder, t
     task = make_task({**RULE, "learned": {**learned, "segments": "line"}})
     settings = {"steps": 2, "reward_model.every": 1, "supervision": "process", "checkpoint.every": 0}
     train(task, run_dir=tmp_path / "run", **settings, **{"eval.every": 0, "eval.examples": 1, "eval.samples": 0})
-    assert [model.name for model in RunFiles(tmp_path / "run").reward_models()] == ["step-000001"]
+    assert list(RunFiles(tmp_path / "run").numbered("reward_model/step-")) == [1]
     last = steps_of(tmp_path / "run")[2]
     assert (last["step"], last["reward_model/completions"]) == (1, 12)
 

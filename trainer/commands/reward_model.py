@@ -155,7 +155,7 @@ def _score_files(path: Path) -> list[Path]:
         return [path]
     if not path.exists():
         raise no_such_file(path)
-    found = RunFiles(path).sample_files()
+    found = list(RunFiles(path).sample_files().values())
     if not found:
         raise UsageError(f"{path}: a folder without samples/step-*.parquet; give a score file or the folder of a run")
     return found

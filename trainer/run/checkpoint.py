@@ -82,11 +82,11 @@ class RunFolder(RunFiles):
 
     def steps_done(self) -> int:
         """The steps of the newest checkpoint."""
-        return int(self.checkpoints()[-1].name.removeprefix("step-"))
+        return max(self.numbered("checkpoints/step-"))
 
     def checkpoints(self) -> list[Path]:
         """Complete checkpoints, oldest first."""
-        return sorted((self.path / "checkpoints").glob("step-*"))
+        return list(self.numbered("checkpoints/step-").values())
 
     def load(
         self, policy: Policy, optimizer: torch.optim.Optimizer, reference: dict[str, Tensor] | None

@@ -122,28 +122,25 @@ class RunFiles:
         with write_errors(path):
             if path.exists():
                 atomic_write(path, "".join(dump_line(row) for row in self.metrics() if row["step"] < step).encode())
-            later = [file for file in self.sample_files() if int(file.stem.removeprefix("step-")) >= step]
+            later = [file for number, file in self.sample_files().items() if number >= step]
             for file in [*later, *(self.path / SAMPLES).glob(".*.tmp")]:
                 file.unlink()
-            for model in self.reward_models():
-                if int(model.name.removeprefix("step-")) > step:
-                    shutil.rmtree(model)
-            for trained in self.numbers(BEST):
-                if trained >= step:
-                    shutil.rmtree(self.path / f"{BEST}-{trained:06d}")
+            models = [model for number, model in self.numbered(f"{REWARD_MODEL}/step-").items() if number > step]
+            models += [model for number, model in self.numbered(f"{BEST}-").items() if number >= step]
+            for model in models:
+                shutil.rmtree(model)
 
-    def numbers(self, name: str) -> list[int]:
-        """The steps in the names of the folders ``NAME-STEPS``."""
-        ends = [path.name.removeprefix(f"{name}-") for path in self.path.glob(f"{name}-*")]
-        return [int(end) for end in ends if end.isdecimal()]
+    def numbered(self, prefix: str, suffix: str = "") -> dict[int, Path]:
+        """What is called ``prefix``, a number and ``suffix``, by these numbers, in order: of steps, for example."""
+        found = {
+            path.name.removeprefix(Path(prefix).name).removesuffix(suffix): path
+            for path in self.path.glob(f"{prefix}*{suffix}")
+        }
+        return {int(number): found[number] for number in sorted(filter(str.isdecimal, found), key=int)}
 
-    def reward_models(self) -> list[Path]:
-        """The reward models that were trained in this run, oldest first."""
-        return sorted((self.path / REWARD_MODEL).glob("step-*"))
-
-    def sample_files(self) -> list[Path]:
-        """The files of ``samples/``, one for each step."""
-        return sorted((self.path / SAMPLES).glob("step-*.parquet"))
+    def sample_files(self) -> dict[int, Path]:
+        """The files of ``samples/``, by their steps."""
+        return self.numbered(f"{SAMPLES}/step-", ".parquet")
 
 
 def read_config(run: Path) -> dict[str, Any]:

@@ -28,7 +28,7 @@ def evaluate_if_due(run: Run, recorder: Recorder, step: int) -> str | None:
     """
     config, is_last = run.config, step == run.config.steps
     regular = bool(config.eval.every) and step % config.eval.every == 0
-    ended_before = step in recorder.folder.numbers(MODEL)  # and was then given more steps
+    ended_before = step in recorder.folder.numbered(f"{MODEL}-")  # and was then given more steps
     due = config.eval.at_start if step == 0 else regular or ended_before
     if not due and not is_last:
         return None

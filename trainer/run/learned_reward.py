@@ -87,10 +87,10 @@ def _model(run: Run, run_folder: RunFolder, learned: LearnedPart, due: int) -> P
 
 def _rows(settings: RewardModelConfig, folder: RunFolder, due: int, seed: int) -> Iterator[ScoreRow]:
     """The rows of samples to train on: those since the last training, and ``replay`` of before."""
-    counts = {file: pyarrow.parquet.read_metadata(file).num_rows for file in folder.sample_files()}
-    steps = {file: int(file.stem.removeprefix("step-")) for file in counts}
-    new = [file for file in counts if due - settings.every <= steps[file] < due]
-    before = [(file, row) for file in counts if steps[file] < due - settings.every for row in range(counts[file])]
+    files, start = folder.sample_files(), due - settings.every
+    counts = {file: pyarrow.parquet.read_metadata(file).num_rows for file in files.values()}
+    new = [file for step, file in files.items() if start <= step < due]
+    before = [(file, row) for step, file in files.items() if step < start for row in range(counts[file])]
     fraction = settings.replay / (1 - settings.replay)
     wanted = min(len(before), round(fraction * sum(counts[file] for file in new)))
     chosen = set(random.Random(seed).sample(before, wanted))
@@ -102,7 +102,7 @@ def _rows(settings: RewardModelConfig, folder: RunFolder, due: int, seed: int) -
 
 def _remove_old(folder: RunFolder, step: int, every: int) -> None:
     """Remove the models that no checkpoint needs."""
-    oldest = min((int(path.name.removeprefix("step-")) for path in folder.checkpoints()), default=step)
-    for model in folder.reward_models():
-        if int(model.name.removeprefix("step-")) < oldest - oldest % every:
+    oldest = min(folder.numbered("checkpoints/step-"), default=step)
+    for number, model in folder.numbered(f"{REWARD_MODEL}/step-").items():
+        if number < oldest - oldest % every:
             shutil.rmtree(model)

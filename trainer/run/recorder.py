@@ -35,7 +35,7 @@ class Recorder:
         """Go on with a run in its folder, after ``start`` steps."""
         config, rows = run.config, folder.metrics()
         self.run, self.folder, self.start = run, folder, start
-        self._best = max(folder.numbers(BEST), default=None)  # the step of the model that is kept
+        self._best = max(folder.numbered(f"{BEST}-"), default=None)  # the step of the model that is kept
         self.evaluations = [row for row in rows if row["kind"] == "eval"]
         self._train_rows = [row for row in rows if row["kind"] == "train"]
         self._began = time.monotonic() - (rows[-1]["seconds"] if rows else 0.0)
@@ -136,9 +136,9 @@ class Recorder:
         if not self.run.config.checkpoint.best or not step or best([*rivals, last]) is not last:
             return
         self.folder.save_model(self.run.policy, f"{BEST}-{step:06d}")
-        for old in self.folder.numbers(BEST) if self.folder.writes else ():
-            if old != step:
-                shutil.rmtree(self.folder.path / f"{BEST}-{old:06d}")
+        for number, old in self.folder.numbered(f"{BEST}-").items() if self.folder.writes else ():
+            if number != step:
+                shutil.rmtree(old)
         self._best = step
 
     def close(self) -> None:

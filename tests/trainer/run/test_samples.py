@@ -43,7 +43,7 @@ def test_steps_of_a_mixture_have_the_same_columns_whatever_tasks_they_sample(tmp
     files = SampleFiles(RunFiles(tmp_path), [chat, plain], 2, decode)
     for step, task in enumerate((chat, plain)):
         files.write(step, scored(task), torch.zeros(2, 2))
-    first, second = (pyarrow.parquet.read_table(path) for path in RunFiles(tmp_path).sample_files())
+    first, second = (pyarrow.parquet.read_table(path) for path in RunFiles(tmp_path).sample_files().values())
     assert first.schema == second.schema
     assert first.to_pylist()[0]["prompt"].startswith('[{"role": ')
     assert first.to_pylist()[0]["prompt_recorded"] is True
