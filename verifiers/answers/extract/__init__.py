@@ -82,8 +82,7 @@ _MARKED = lazy_compile(r"\\(?:boxed|fbox)|####|\{\s?\"|\b(?:the )?(?:final )?ans
 _JOINS = lazy_compile(
     r"\A(?:[\s$*]|\\[(\[]|either\b)+|(?:[\s$*,.;:<>]|\\[)\]]|\b(?:or|and|so|then)\b)+\Z", re.IGNORECASE
 )
-# Options that one sentence names: {"answer": "A"} or {"answer": "B"} (easy-problems-that-llms-get-wrong), \boxed{A} and
-# \boxed{B} (Rereading-LLM-Reasoning)
+# {"answer": "A"} or {"answer": "B"} (easy-problems-that-llms-get-wrong), \boxed{A} and \boxed{B} (Rereading-LLM)
 _EITHER = lazy_compile(
     r"[}>]\W{0,3}\bor\b\W{0,3}(?=[{<])|\\(?:boxed|fbox)\s?\{(?:[^{}\n]|\{[^{}\n]*\}){1,60}\}[^.!?\n]{1,60}\\(?:boxed|fbox)"
 )

@@ -48,7 +48,7 @@ _REJECTED = lazy_compile(
 _HINTS_OF_REJECTION = ("no", "n't", "n\u2019t", "wrong", "incorrect", "mistake", "impossible", "cant", "couldnt")
 _NEAR = 160
 # "18... no, wait.", unless the text says so again or confirms it
-_TAKEN_BACK = lazy_compile(rf"{_CLOSE}(?:\u2026\s?)?(?:no,? wait|wait,? no|(?:scratch|strike) that)\b", re.IGNORECASE)
+_TAKEN_BACK = lazy_compile(rf"{_CLOSE}(?:\u2026\s?)?(?:(?:no|but),? wait|wait,? no|(?:scratch|strike) that)\b", re.I)
 _CONFIRMED = lazy_compile(r"\b(?:right|correct|confirm\w*|yes|yep|matches|stands|holds|fine|indeed)\b", re.IGNORECASE)
 _DISOWNED = lazy_compile(
     r"\b(?:this|that|my) (?:answer|result|solution) (?:is|was) (?:wrong|incorrect|not (?:right|correct))\b",
@@ -74,8 +74,8 @@ _EXCLAMATION = (
 )
 _NO = r"(?:no|nope)(?=[,!:;\u2014]|\.(?! ?\d)|\swait)\b"  # not "door (No. 2)"
 _MISTAKEN = (
-    r"\bi (?:have )?made an? \w{0,12}\s?(?:mistake|error)|\b(?:i was|that was|that is|that's|this is|it is) wrong"
-    r"|\blet me (?:correct|fix|redo|recompute|recalculate|recheck|re-check|reconsider|revise)\b"
+    r"\b(?:i|we) (?:have )?made an? \w{0,12}\s?(?:mistake|error)|\b(?:i was|that (?:was|is)|that's|this is|it is) wrong"
+    r"|\blet(?: me|['\u2019]s) (?:correct|fix|redo|recompute|recalculate|recheck|re-check|reconsider|revise)\b"
     r"|\b(?:change|revise|update|correct)(?:d|ing)? (?:my|the) (?:final )?answer\b|不对|错了|更正|等等"
 )
 _FOREIGN = lazy_compile(rf"\b(?:{IS}|et|und|y)\b", re.IGNORECASE)
@@ -220,8 +220,7 @@ def with_later_answers(
         corrected = corrections(text, first.end, first.answers)
         later += corrected.answers
         denied = denied or corrected.rejected
-    if accepts:
-        later = list(filter(accepts, later))
+    later = list(filter(accepts, later)) if accepts else later
     if not later and denied == first.denied:
         return first
     return extracted([*first.answers, *later], first.source, denied=denied, end=first.end)

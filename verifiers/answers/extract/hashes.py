@@ -21,7 +21,6 @@ _HEADING = lazy_compile(
     r"\*{0,2}\d{1,2}(?:\.\d{1,2})?(?:[.):]\s{1,3}\*{0,2}[A-Za-z]|\s{1,3}\*{0,2}[A-Z][a-z]+\s{1,3}[A-Za-z])"
 )
 _LAST_LINES = 3
-_NEAR = 20  # characters behind a number that may change it; what stands further behind describes it (GSM-Plus)
 _LONGEST_LINE = 200
 _NUMBER = lazy_compile(
     rf"\*{{0,2}}[-+]?(?:\\?[{SIGNS}]\s?)?[-+]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:/\d+)?(?:\s?\\?%)?(?=[\s,.]+[A-Za-z(])"
@@ -81,13 +80,13 @@ def _inline(text: str, end: int) -> tuple[str, int] | None:
 
 def _answer(line: str) -> str:
     """The answer in what follows the marks: all of it, or the number and its unit where words follow."""
-    line = _CLOSING.sub("", line.rstrip(" \t") if line.startswith("*") else line.rstrip(" \t*"))
+    line = _CLOSING.sub("", line.rstrip(" \t.") if line.startswith("*") else line.rstrip(" \t*."))
     if not _STARTS_LIKE_NUMBER.match(line):
         return line
     number = _NUMBER.match(line)
     if number is None or is_number(line) or _is_no_mathematics(line):
         return line
-    if _CHANGED.search(line, number.end(), number.end() + _NEAR):
+    if _CHANGED.search(line, number.end(), number.end() + 20):  # words further behind describe it (GSM-Plus)
         return line
     word = _FIRST_WORD.match(line, number.end())
     with_unit = line[: word.end()] if word else ""

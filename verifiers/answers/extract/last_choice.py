@@ -35,6 +35,9 @@ _CORRECTED = lazy_compile(
     r"|(?:not|isn['\u2019]t) (?:it|right|correct|the answer))\b",
     re.IGNORECASE,
 )
+# An option that is being looked at: "* **D. 37:**", unless it is called right (Multi-Lingual CoT Faithfulness)
+_ITEM = lazy_compile(r"\s*[*-]\s+\*{0,2}[A-J][.):](?!.*(?:\b(?:correct|right|best|answer|sahihi)\b|正确))", re.I)
+_EXPLAINED = lazy_compile(r"\s*(?P<letter>[A-J])(?:[.)] [^\n]*)?\n\s*Explanation\b")  # on the first line (MedQA2026)
 _CODE = lazy_compile(r"`[^`\n ]* [^`\n]*`")
 _TRUTH_AT_END = lazy_compile(
     r"(?:so|thus|therefore|hence|finally|in conclusion)\b(?!.*\bif\b).{0,200}\b(?:is|be|to|in|yields|gives):?\s"
@@ -66,10 +69,13 @@ def truth_at_end(text: str) -> ExtractedAnswer | None:
 def letter_at_end(text: str) -> ExtractedAnswer | None:
     """The only option that one of the last lines names: "This is option C.", "(D) It will fall.", "**B. 20 GeV**".
 
-    Else all of a short last line, such as ``D``, unless it is the last of a list of options.
+    Else the option on a first line with an explanation below it; or all of a short last line, such as ``D``, unless it
+    is the last of a list of options.
     """
     if letter := _named_at_end(text):
         return extracted([letter], "last_line")
+    if first := _EXPLAINED.match(text):
+        return extracted([first["letter"]], "last_line")
     answer = last_line(text)
     return answer if answer and not answer.end else None
 
@@ -78,7 +84,8 @@ def _named_at_end(text: str) -> str | None:
     lines = [line for line in text[-LONGEST_END:].splitlines() if line.strip()] if "\\boxed" not in text else []
     for at in range(len(lines) - 1, max(-1, len(lines) - 1 - MAX_LINES), -1):
         if _LETTER.search(lines[at]):
-            return None if is_option_list(lines[max(0, at - 1) : at + 1]) else only_letter(lines[at])
+            is_item = _ITEM.match(lines[at]) or is_option_list(lines[max(0, at - 1) : at + 1])
+            return None if is_item else only_letter(lines[at])
         if _CHOSEN.search(lines[at]) or lines[-1].rstrip()[-1] not in _ENDS:
             return None
     return None

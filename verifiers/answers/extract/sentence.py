@@ -11,7 +11,7 @@ from .result import MAX_LENGTH
 WINDOW = 400  # characters of a text in which a statement ends
 
 _SENTENCE_END = lazy_compile(
-    r"\n|(?<!\b[A-Z])(?<!\b(?:Dr|Mr|Ms|St|Mt|vs|No|Jr|Sr))(?<!\b(?:Mrs|Gen|Inc|i\.e|e\.g))[.!?](?=[*_\"']{0,3}(?:\s|$))"
+    r"\n|(?<!\b[A-Z])(?<!\b(?:Dr|Mr|Ms|St|Mt|vs|Jr|Sr))(?<!\b(?:Mrs|Gen|Inc|Vol|i\.e|e\.g))[.!?](?!(?<=\bNo\.)\s?\d)(?=[*_\"']{0,3}(?:\s|$))"
     r"|(?<=\b[A-Z])\.(?=\s*$|\s+(?:The|It|This|That|So|In|We|He|She|They|But|And|As|If|Since|Because|I|Wait|No|Therefore)\b)"
     r"|[\u3002\uff01\uff1f\uff1b\u0964\u061f\u06d4]|\uff0e(?=\s|$)|;(?:\s(?!\s{0,9}[-+$\\\d])|$)"
     r"|[,\uff0c]\s*(?=[\u4e00-\u9fff])"

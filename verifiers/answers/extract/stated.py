@@ -18,7 +18,7 @@ from .sentence import statement
 
 _MARKER = lazy_compile(
     r"\banswers?\b(?:\s(?:choice|option|letter)\b)?|\b(?:correct|right|best|first)\s(?:option|choice)(?:\sletter)?\b"
-    rf"|(?<![A-Za-z\u00c0-\u04ff])(?:{ANSWER})|(?<![不别勿])(?<!不[应该能会可要])选项?(?=是|为|[:\uff1a]|[(\uff08]?[A-Z](?![A-Za-z]))",
+    rf"|(?<![A-Za-z\u00c0-\u04ff])(?:{ANSWER})|(?<![不别勿])(?<!不[应该能会可要])选项?(?=是|为|[:\uff1a](?!\W*\n)|[(\uff08]?[A-Z](?![A-Za-z]))",
     re.IGNORECASE,
 )
 _STATES = (
@@ -52,8 +52,8 @@ _ABROAD = lazy_compile(ANSWER, re.IGNORECASE)
 _NOT_ABROAD = lazy_compile(rf"(?:{NOT})\b", re.IGNORECASE)
 # What makes "the answer is 18" no statement: "If the answer is 18, ...", "a tempting answer is 18"; or denies it.
 _NOT_STATED = lazy_compile(
-    r"\b(?:(?:if|suppose|assume|assuming|unless|whether)\b[^.!?\n,;:]{0,40}"
-    r"|(?:wrong|incorrect|tempting|initial|previous|earlier|common)\s)$",
+    r"\b(?:(?:if|suppose|assume|assuming|unless|whether|maybe|perhaps)\b[^.!?\n,;:]{0,40}"
+    r"|(?:wrong|incorrect|tempting|initial|previous|earlier|common|check (?:our|my|the))\s)$",
     re.IGNORECASE,
 )
 _CONDITION = lazy_compile(r"\b(?:if|had|were|supposing|assuming)\b[^.!?\n]{0,140}\Z", re.IGNORECASE)

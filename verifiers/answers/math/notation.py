@@ -25,10 +25,6 @@ _ALTERNATIVES = lazy_compile(r"(?<![A-Za-z])or(?![A-Za-z])|\\pm(?![A-Za-z])")
 
 def as_coordinates(one: ParsedAnswer, other: ParsedAnswer) -> tuple[ParsedAnswer, ParsedAnswer] | None:
     """Two answers as tuples if one names its coordinates, ``x=2, y=-1``, and the other one has them in order."""
-    for first, second in ((one, other), (other, one)):  # (x, y) = (2, -1) for 2, -1
-        is_tuple = isinstance(first.content, Group) and first.content.kind == "()"
-        if is_tuple and "," in (first.variable or "") and (listed := as_tuple(second)):
-            return first, listed
     for first, second, swapped in ((one, other, False), (other, one, True)):
         names = _names(first)
         if names is None or _names(second) is not None:
