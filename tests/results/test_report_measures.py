@@ -18,7 +18,7 @@ from grpo_env.results.report.measures import (
     trend,
     variance_fractions,
 )
-from grpo_env.results.report.shown_completions import Samples, Top
+from grpo_env.results.report.shown_completions import SAMPLES, Samples
 
 
 def floats(*values):
@@ -197,12 +197,14 @@ def test_steps_that_differ_within_a_group():
 # Samples
 
 
-@given(st.lists(st.integers(0, 5)), st.integers(1, 4))
-def test_the_top_rows_are_those_of_sorting(keys, size):
-    top = Top(size)
-    for index, key in enumerate(keys):
-        top.offer(key, index)
-    assert top.rows() == sorted(range(len(keys)), key=lambda index: -keys[index])[:size]
+@given(st.lists(st.integers(0, 5), min_size=1))
+def test_the_highest_rewards_are_those_of_sorting(totals):
+    samples = Samples()
+    for index, total in enumerate(totals):
+        samples.offer({"total": total, "index": index}, total, None)
+        samples.end_group()
+    shown = [row["index"] for row in samples.by_heading(mean=0)["Highest rewards"]]
+    assert shown == sorted(range(len(totals)), key=lambda index: -totals[index])[:SAMPLES]
 
 
 def test_samples_of_groups_are_ranked_by_their_distance_from_the_mean_and_others_by_reward():

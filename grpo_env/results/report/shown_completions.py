@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from grpo_env.equality import all_equal, equal, is_correct
 
 from ..rows import ScoreRow
@@ -19,23 +17,6 @@ HEADINGS = (
 )
 
 
-class Top:
-    """Keeps the rows with the highest keys; of equal keys the first."""
-
-    def __init__(self, size: int = SAMPLES) -> None:
-        self._size = size
-        self._kept: list[tuple[float, Any]] = []
-
-    def offer(self, key: float, row: Any) -> None:
-        """Keep ``row`` if it is among the highest so far."""
-        if len(self._kept) < self._size or key > self._kept[-1][0]:
-            self._kept = sorted([*self._kept, (key, row)], key=lambda entry: -entry[0])[: self._size]
-
-    def rows(self) -> list[Any]:
-        """The rows kept, highest key first."""
-        return [row for _, row in self._kept]
-
-
 class Samples:
     """The rows to show: for each kind at most one of a group, so that they are of different prompts.
 
@@ -44,7 +25,7 @@ class Samples:
     """
 
     def __init__(self) -> None:
-        self._tops = {heading: Top() for heading in HEADINGS}
+        self._kept: dict[str, list[tuple[float, ScoreRow]]] = {heading: [] for heading in HEADINGS}
         self._group: dict[str, tuple[float, ScoreRow]] = {}
         self._totals: list[float] = []
 
@@ -62,8 +43,8 @@ class Samples:
             mean = sum(self._totals) / len(self._totals)
             (highest, high_row), (lowest, low_row) = self._group[HIGHEST], self._group[LOWEST]
             self._group |= {ABOVE: (highest - mean, high_row), BELOW: (lowest + mean, low_row)}
-        for heading, (key, row) in self._group.items():
-            self._tops[heading].offer(key, row)
+        for heading, best in self._group.items():  # of equal keys the first stays first
+            self._kept[heading] = sorted([*self._kept[heading], best], key=lambda entry: -entry[0])[:SAMPLES]
         self._group.clear()
         self._totals.clear()
 
@@ -73,7 +54,7 @@ class Samples:
 
     def by_heading(self, mean: float) -> dict[str, list[ScoreRow]]:
         """The rows by heading. A reward is low below the ``mean`` reward and high above it."""
-        kept = {heading: top.rows() for heading, top in self._tops.items()}
+        kept = {heading: [row for _, row in best] for heading, best in self._kept.items()}
         if kept[ABOVE]:
             kept[HIGHEST] = kept[LOWEST] = []
         kept[LOWEST] = [row for row in kept[LOWEST] if not any(row is other for other in kept[HIGHEST])]
