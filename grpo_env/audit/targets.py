@@ -21,6 +21,7 @@ from grpo_env.check.gold_completion import (
 )
 from grpo_env.check.perturbations import is_another, number, tolerances
 from grpo_env.core import Completion, Example, Message, Score
+from grpo_env.equality import is_correct
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.kinds_of_golds import MATHEMATICS
 from grpo_env.taskfile.prompt import build_prompt
@@ -52,9 +53,20 @@ def find_targets(task: Task, split: Split, limit: int) -> tuple[list[Target], st
     else:
         answered = list(_from_cases(task))
         source = f"{len(answered)} examples from the task's cases, not its data ({why})"
-    targets = list(_targets(task, answered))
+    targets = [
+        replace(
+            target,
+            reasoning=gold_reasoning(task, target.example, target.gold) or NEUTRAL_REASONING,
+            gold_completion=gold_text(task, target.example, target.gold),
+        )
+        for target in targets_of(task, answered, Layout.of(task.format))
+    ]
     scores = score_completions(task, [(target, target.right_completion) for target in targets])
-    credited = [target for target, score in zip(targets, scores, strict=True) if _is_full(score, task.metric)]
+    credited = [
+        target
+        for target, score in zip(targets, scores, strict=True)
+        if score.value is not None and is_correct(score.part(task.metric).value)
+    ]
     if not credited:
         raise UsageError(
             f"{task.source}: no gold answer gets full credit from {task.metric}; run grpo_env check, "
@@ -86,15 +98,6 @@ def _prompt(task: Task, case: CaseSpec) -> str | tuple[Message, ...]:
         return build_prompt(task.spec.prompt, case.info, task.format, task.source)
     except UsageError:  # a case need not have the columns that the prompt uses
         return task.spec.description
-
-
-def _targets(task: Task, answered: Sequence[tuple[Example, str]]) -> Iterator[Target]:
-    for target in targets_of(task, answered, Layout.of(task.format)):
-        yield replace(
-            target,
-            reasoning=gold_reasoning(task, target.example, target.gold) or NEUTRAL_REASONING,
-            gold_completion=gold_text(task, target.example, target.gold),
-        )
 
 
 def targets_of(task: Task, answered: Sequence[tuple[Example, str]], layout: Layout) -> list[Target]:
@@ -138,8 +141,3 @@ def _kind(gold: str) -> str:
 
     kind = kind_of_gold(gold)
     return "mathematics" if kind in MATHEMATICS else kind
-
-
-def _is_full(score: Score, metric: str) -> bool:
-    value = score.part(metric).value
-    return score.value is not None and value is not None and value >= 1

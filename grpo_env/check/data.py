@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import median_high
 from typing import Any
 
 from grpo_env.control_tokens import without_control_tokens
 from grpo_env.core import Example, Message
 from grpo_env.errors import UsageError
+from grpo_env.plural import counted
 from grpo_env.taskfile.dataset import SplitRows
 from grpo_env.taskfile.prompt import prompt_ids
 from grpo_env.taskfile.schema import Split
@@ -102,8 +104,8 @@ def repeated(examples: Mapping[Split, Sequence[Example]]) -> Iterator[Finding]:
                 yield warning("repeats", example.name, what, "one of the two is wrong")
         if repetitions:
             earlier, example = repetitions[0]
-            prompts = "prompt" if len(repetitions) == 1 else "prompts"
-            what = f"{len(repetitions):,} repeated {prompts} (the first: {earlier.name} and {example.name})"
+            count = counted(len(repetitions), "repeated prompt")
+            what = f"{count} (the first: {earlier.name} and {example.name})"
             yield warning("repeats", split, what, "remove them, unless they are meant as weights")
 
 
@@ -189,5 +191,4 @@ def load_tokenizer(model: str) -> tuple[Any, int | None]:
 
 
 def _spread(counts: Sequence[int]) -> str:
-    ordered = sorted(counts)
-    return f"{ordered[0]:,} to {ordered[-1]:,} (median {ordered[len(ordered) // 2]:,})"
+    return f"{min(counts):,} to {max(counts):,} (median {median_high(counts):,})"

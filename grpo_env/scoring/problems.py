@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 
+from grpo_env.plural import counted
 from grpo_env.terminal import escape_controls
 
 from .input_file import InputFile
@@ -42,7 +43,7 @@ class Problems:
         """Print how many more rows had the problems that were printed."""
         for problem, more in self._repeated.items():
             if more:
-                warn(self._console, f"{more:,} more {'rows' if more > 1 else 'row'}: {problem}")
+                warn(self._console, f"{counted(more, 'more row')}: {problem}")
 
 
 class ReturningGroups:

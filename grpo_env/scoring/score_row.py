@@ -95,12 +95,7 @@ def part_fields(score: Score) -> dict[str, Any]:
     if score.status != "scored":
         part["status"] = score.status
     _say(score, part)
-    if score.answer is not None:
-        part["answer"] = score.answer
-    if score.gold is not None:
-        part["gold"] = score.gold
-    if score.kind is not None:
-        part["kind"] = score.kind
+    part |= _without_nulls({"answer": score.answer, "gold": score.gold, "kind": score.kind})
     if score.parts:
         part["parts"] = {inner.name: part_fields(inner) for inner in score.parts}
     return part

@@ -88,8 +88,7 @@ def correlation(first: Floats, second: Floats) -> float | None:
     first, second = first[known], second[known]
     if len(first) < 3 or is_constant(first) or is_constant(second):
         return None
-    first, second = first - first.mean(), second - second.mean()
-    return float(first @ second / math.sqrt((first @ first) * (second @ second)))
+    return float(np.corrcoef(first, second)[0, 1])
 
 
 def is_constant(values: Floats) -> bool:
