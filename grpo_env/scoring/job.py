@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any, NamedTuple
 
 from grpo_env.rows.jsonl import dump_line
@@ -65,9 +65,11 @@ class Job:
         rows = [row for row in read if not row.skipped]
         summary.skipped = len(read) - len(rows)
         lines, rejects = [], []
-        for result, advantages in self._with_advantages(score_rows(self.task, rows)):
+        results = score_rows(self.task, rows)
+        advantages = iter(self._advantages(results))
+        for result in results:
             try:
-                lines += self._lines(chunk, result, advantages)
+                lines += self._lines(chunk, result, list(islice(advantages, len(result.scores))))
             except (TypeError, ValueError) as error:  # an answer of a user's verifier that is no text, say
                 problem = f"its score cannot be written as JSON ({error})"
                 result = result._replace(row=result.row._replace(problem=problem), scores=())
@@ -91,15 +93,13 @@ class Job:
         runs = ((key, next(run)) for key, run in groupby(keyed, lambda row: row.key))
         return tuple(KeyedGroup(self.names[chunk.file], key, row.line) for key, row in runs if key is not None)
 
-    def _with_advantages(self, results: Sequence[RowResult]) -> Iterator[tuple[RowResult, list[Advantage | None]]]:
+    def _advantages(self, results: Sequence[RowResult]) -> list[Advantage | None]:
         advantages: list[Advantage | None] = []
         scored = (result for result in results if result.scores)  # the others are in no group and do not end one
         for _, group in groupby(scored, lambda result: result.row.group):
             scores = [score for result in group for score in result.scores]
             advantages += group_advantages(scores) if self.advantages else [None] * len(scores)
-        rest = iter(advantages)
-        for result in results:
-            yield result, [next(rest) for _ in result.scores]
+        return advantages
 
     def _lines(self, chunk: Chunk, result: RowResult, advantages: Sequence[Advantage | None]) -> list[str]:
         file = self.names[chunk.file] if len(self.names) > 1 else None
