@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from grpo_env.confidence_intervals import Interval, clopper_pearson
 from grpo_env.errors import UsageError
@@ -74,10 +74,6 @@ class Calibration:
     design_effect: tuple[float, float]
     strata: tuple[StratumRate, ...]
     errors: tuple[LabelRow, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """A mapping that JSON can represent."""
-        return asdict(self)
 
 
 class Sampled(NamedTuple):

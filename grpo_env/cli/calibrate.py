@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -97,7 +98,7 @@ def _report(rows: list[LabelRow], unscored: int, show: int, as_json: bool) -> No
         raise UsageError(f"these completions were scored by several tasks, {', '.join(tasks)}; calibrate each alone")
     result = estimate(rows)
     if as_json:
-        print(json.dumps(result.to_dict() | {"unscored": unscored}, indent=2))
+        print(json.dumps(asdict(result) | {"unscored": unscored}, indent=2))
         return
     for line in summary_lines(result):
         print(line)

@@ -26,11 +26,6 @@ from .training import quiet_libraries
 reward_model_app = typer.Typer(help="Label steps, and train reward models.", no_args_is_help=True)
 
 
-@reward_model_app.callback()
-def reward_model() -> None:
-    """Label steps, and train reward models."""
-
-
 @reward_model_app.command("train")
 def train(
     task: TaskName,
