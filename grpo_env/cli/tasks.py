@@ -213,7 +213,7 @@ def _audits(task: Task, request: AuditRequest, split: Split, progress: Callable[
         return {"texts": audit(task, request, split=split, progress=progress)}
     results: dict[str, Audit] = {}
     only, texts = request.families, last_turn_only(task)
-    of_episodes = replace(request, families=[family for family in only if family in FAMILIES])
+    of_episodes = replace(request, families=[family for family in only if texts is None or family in FAMILIES])
     of_texts = replace(request, families=[family for family in only if family not in FAMILIES])
     if of_episodes.families or not only:
         results["episodes"] = audit_episodes(task, of_episodes, split=split, progress=progress)

@@ -108,6 +108,13 @@ def test_the_command_prints_both_audits_and_fails_on_exploits(tmp_path):
         audit_episodes(task, AuditRequest(families=["lazzy"]))
 
 
+def test_a_family_that_no_audit_of_a_task_knows_is_refused():
+    """Of search only episodes are audited: its metric judges all turns."""
+    done = CliRunner().invoke(app, ["audit", "search", "--only", "hedges"])
+    assert isinstance(done.exception, UsageError)
+    assert str(done.exception).startswith("--only hedges: no such family of agents; ")
+
+
 def test_files_that_agents_write_are_as_before(tmp_path):
     """A tool that runs code writes to the current folder too, where a file of the same name may be the user's."""
     (tmp_path / "notes.json").write_text("mine")
