@@ -30,7 +30,7 @@ class Verdict(NamedTuple):
     @property
     def accepted(self) -> bool:
         """Whether the metric says correct."""
-        return is_accepted(self.stratum)
+        return is_correct(self.score.value)
 
 
 def verdicts(rows: Iterable[ScoreRow], second: str | None = None) -> Iterator[Verdict]:
@@ -60,11 +60,6 @@ def _name(score: PartScore, *views: str | None) -> str:
     return ": ".join(filter(None, (ACCEPTED if is_correct(score.value) else REJECTED, ", ".join(details))))
 
 
-def is_accepted(stratum: str) -> bool:
-    """Whether the metric accepts the completions of a stratum."""
-    return stratum.partition(":")[0] == ACCEPTED
-
-
 def merged(sizes: Mapping[str, int], most: int) -> dict[str, str]:
     """The stratum that each stratum becomes: itself for the largest, for others one of all with its verdict.
 
@@ -72,9 +67,7 @@ def merged(sizes: Mapping[str, int], most: int) -> dict[str, str]:
     """
     ranked = sorted(sizes, key=lambda name: (-sizes[name], name))
     small = ranked[most - 2 :] if len(ranked) > most else []
-    verdicts = Counter(map(is_accepted, small))
-    names = {name: name for name in ranked}
-    for name in small:
-        if verdicts[is_accepted(name)] > 1:
-            names[name] = f"{name.partition(':')[0]}: {OTHERS}"
-    return names
+    verdicts = {name: name.partition(":")[0] for name in small}
+    counts = Counter(verdicts.values())
+    others = {name: f"{verdict}: {OTHERS}" for name, verdict in verdicts.items() if counts[verdict] > 1}
+    return {name: name for name in ranked} | others
