@@ -33,7 +33,7 @@ _NUMBER_WORD = lazy_compile(
     r"|seventeen|eighteen|nineteen|twenty)",
     re.IGNORECASE,
 )
-_MARK = lazy_compile(r"<<[^<>\n]*>>")
+_MARK = lazy_compile(r"<<[^<>\n=]*=[^<>\n]*>>")
 TRUTH = lazy_compile(r"yes|no|true|false", re.IGNORECASE)
 _TEXT = lazy_compile(r"\$?\\text\{[^{}]*\}\$?")
 _RELATION = lazy_compile(r"[=<>≡≈]|\\(?:equiv|approx|sim|leq?|geq?|mid)(?![a-z])")
