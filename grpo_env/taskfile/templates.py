@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, TypeGuard
 
 from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, UndefinedError, meta, nodes
+from jinja2.environment import TemplateExpression
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from grpo_env.core import Example, Format
@@ -187,14 +188,24 @@ def render(template: str, row: Mapping[str, Any], format: Format, where: str) ->
 
 def render_list(template: str, row: Mapping[str, Any], format: Format, where: str) -> list[Any] | None:
     """The list that a template of one expression gives; ``None`` for any other. Raises as ``render``."""
-    expression = re.fullmatch(r"\{\{((?:(?!\}\}).)*)\}\}", template.strip(), re.DOTALL)
+    expression = _expression(template)
     if expression is None:
         return None
     try:
-        value = _environment.compile_expression(expression[1], undefined_to_none=False)(**row, format=format, row=row)
+        value = expression({**row, "format": format, "row": row})
     except Exception as error:  # of an expression on an unexpected value
         raise UsageError(f"{where}: template {template!r}: {type(error).__name__}: {error}") from error
     return value if isinstance(value, list) else None
+
+
+@lru_cache(maxsize=1024)
+def _expression(template: str) -> TemplateExpression | None:
+    """The expression that is all of a template; ``None`` for any other, and for one that ``render`` refuses."""
+    found = re.fullmatch(r"\{\{((?:(?!\}\}).)*)\}\}", template.strip(), re.DOTALL)
+    try:
+        return _environment.compile_expression(found[1], undefined_to_none=False) if found else None
+    except TemplateSyntaxError:
+        return None
 
 
 def render_value(template: str, row: Mapping[str, Any], format: Format, where: str) -> str | None:

@@ -198,11 +198,12 @@ def test_a_column_may_be_called_as_something_of_jinja() -> None:
 
 
 def test_a_template_of_one_expression_may_give_a_list() -> None:
-    row = {"completions": [{"text": "a"}, {"text": "b"}], "text": "[1]"}
+    row = {"completions": [{"text": "a"}, {"text": "b"}], "text": "[1]", "format": "mcq", "row": 7}
     render = partial(render_list, row=row, format=Format(), where="x.yaml")
     assert render("{{ completions | map(attribute='text') | list }}") == ["a", "b"]
     assert render("{{ completions[0].text }}") is None
     assert render("{{ text }}") is None
+    assert render("{{ text ") is None
     assert render("{{ text }}{{ completions }}") is None
     with pytest.raises(UsageError, match=r"x.yaml: template .*no attribute 'nothing'"):
         render("{{ completions[0].nothing + [] }}")
