@@ -14,8 +14,7 @@ from typing import Any
 def measure(verdicts: Iterator[list[Any]]) -> None:
     """The measured process: pinned to one core, print seconds, processor seconds and verdicts as JSON.
 
-    The first item that ``verdicts`` yields is not measured: it says that the imports are done. What JSON does not have
-    is printed as a text.
+    The first item that ``verdicts`` yields is not measured: it says that the imports are done.
     """
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
@@ -23,7 +22,7 @@ def measure(verdicts: Iterator[list[Any]]) -> None:
     start, used = time.perf_counter(), _processor_time()
     values = [verdict for some in verdicts for verdict in some]
     seconds, used = time.perf_counter() - start, _processor_time() - used
-    print(json.dumps({"seconds": seconds, "cpu": used, "verdicts": values}, default=str))
+    print(json.dumps({"seconds": seconds, "cpu": used, "verdicts": values}))
 
 
 def _processor_time() -> float:

@@ -120,7 +120,7 @@ def score_ours(groups: list[Group]) -> Iterator[list[tuple[float | None, Any]]]:
     for group in groups:
         example = Example(group.id, answer=group.gold)
         scores = [verifier(example, Completion(text)) for text in group.completions]
-        yield [(score.value, score) for score in scores]
+        yield [(score.value, score.explanation) for score in scores]
     algebra.ALGEBRA.worker.close()  # reaped, so that its processor time counts
 
 
@@ -155,7 +155,7 @@ def score_math_verify(extraction: str, groups: list[Group]) -> Iterator[list[tup
     yield []  # imported
     for group in groups:
         scores = [verifier(Example("", answer=group.gold), Completion(text)) for text in group.peer_completions]
-        yield [(score.value, score) for score in scores]
+        yield [(score.value, score.explanation) for score in scores]
     math_verify.WORKER.close()  # reaped, so that its processor time counts
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import Any, cast
+from operator import attrgetter
+from typing import cast
 
 
 def lazy_compile(pattern: str, flags: int = 0) -> re.Pattern[str]:
@@ -17,6 +18,8 @@ def lazy_compile(pattern: str, flags: int = 0) -> re.Pattern[str]:
 
 
 class _LazyPattern:
+    """A pattern with the methods that this library uses. ``__getattr__`` would slow down every one of them."""
+
     def __init__(self, pattern: str, flags: int) -> None:
         self.pattern = pattern
         self._flags = flags
@@ -25,9 +28,10 @@ class _LazyPattern:
     def _compiled(self) -> re.Pattern[str]:
         return re.compile(self.pattern, self._flags)
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        value = getattr(self._compiled, name)
-        setattr(self, name, value)  # found without this function from now on
-        return value
+    search = cached_property(attrgetter("_compiled.search"))
+    match = cached_property(attrgetter("_compiled.match"))
+    fullmatch = cached_property(attrgetter("_compiled.fullmatch"))
+    finditer = cached_property(attrgetter("_compiled.finditer"))
+    findall = cached_property(attrgetter("_compiled.findall"))
+    split = cached_property(attrgetter("_compiled.split"))
+    sub = cached_property(attrgetter("_compiled.sub"))

@@ -14,12 +14,13 @@ from grpo_env.lazy_regex import lazy_compile
 WORKERS = ("algebra_worker", "supervisor")  # programs, which run when they are imported
 
 
-def test_it_is_used_like_a_compiled_pattern():
+def test_it_has_the_methods_of_a_compiled_pattern():
     pattern = lazy_compile(r"(?P<word>[a-z]+)(\d)?", re.IGNORECASE)
     for _ in range(2):
         assert pattern.pattern == r"(?P<word>[a-z]+)(\d)?"
-        assert pattern.flags == re.IGNORECASE | re.UNICODE
-        assert pattern.groupindex == {"word": 1}
+        assert pattern.match("ab 1")["word"] == "ab"
+        assert pattern.findall("a1 B") == [("a", "1"), ("B", "")]
+        assert pattern.split("1x2") == ["1", "x", "2", ""]
         assert pattern.fullmatch("AB1").groups() == ("AB", "1")
         assert pattern.search("12") is None
         assert pattern.sub("-", "x1 y") == "- -"

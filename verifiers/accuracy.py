@@ -13,7 +13,7 @@ from grpo_env.workers.killable_worker import START_TIMEOUT
 
 from .answer_text import check_rel_tol, check_sources, check_timeout, shown
 from .answers.comma import Decimal, with_points
-from .answers.decide import ACCEPTS, decide
+from .answers.decide import ACCEPTS, by_digits, decide
 from .answers.extract import final_answer
 from .answers.extract.result import SOURCES, ExtractedAnswer, Source
 from .answers.gold import Gold, Golds, read_golds
@@ -145,6 +145,9 @@ class Accuracy(Verifier):
 
     def _verdict(self, golds: Sequence[Gold], final: ExtractedAnswer) -> Verdict:
         """The verdict by the first gold answer that accepts the final answer, or by the last one."""
+        is_exact = not self.rel_tol and self.decimals is None and self.decimal == "point"
+        if is_exact and len(golds) == 1 and (of_digits := by_digits(golds[0], final)):
+            return of_digits
         rules = Rules(
             self.rel_tol or None, self.decimals, self.percent, self.ignore_case, self.notation, self.unevaluated,
             self.brackets, self.kind is not None, TimeLimit(self.timeout, total=self.timeout),

@@ -64,8 +64,6 @@ def decide(gold: Gold, text: str, final: ExtractedAnswer, rules: Rules) -> Verdi
 
     Raises ``OverLimitError``, ``DeadlineError``, ``UnreadableError`` and ``UndecidedError``, see ``kinds.mathematics``.
     """
-    if gold.digits and not final.unit and (of_digits := _by_digits(gold.digits, text, rules)):
-        return of_digits
     if final.unit and gold.kind == "number":
         if unit := _unit_behind(gold, text, final):
             text = f"{text} {unit}"
@@ -87,14 +85,17 @@ def decide(gold: Gold, text: str, final: ExtractedAnswer, rules: Rules) -> Verdi
     return _of_sentence(verdict, text, final.source)
 
 
-def _by_digits(gold: str, text: str, rules: Rules) -> Verdict | None:
-    """The verdict on digits alone, perhaps with a minus sign and a point, as most answers are, where they decide."""
-    if text == gold:
+def by_digits(gold: Gold, final: ExtractedAnswer) -> Verdict | None:
+    """The verdict of an exact comparison where both are digits alone, perhaps with a sign and a point, as most are."""
+    if not gold.digits or final.unit or len(final.answers) != 1:
+        return None
+    (text,) = final.answers
+    if text == gold.digits:
         return _SAME_INTEGER
     whole, point, places = text.removeprefix("-").partition(".")
     is_number = whole.isdecimal() and (whole + places).isdecimal() and text.isascii() and len(text) < MAX_DIGITS
     differs = places.strip("0") != "" if point else whole[:1] != "0"
-    return _OTHER_NUMBER if is_number and differs and rules.exact else None
+    return _OTHER_NUMBER if is_number and differs else None
 
 
 def _of_sentence(verdict: Verdict, text: str, source: str) -> Verdict:

@@ -101,12 +101,11 @@ def _marked(text: str, first: int) -> tuple[list[tuple[str, int]], bool]:
     denied = False
     for word in deque(_MARKER.finditer(text, first), maxlen=MAX_ANSWERS):
         start = _start(text, word)
-        before = text[max(0, word.start() - 80) : word.start()]
+        earlier = text[max(0, word.start() - 160) : word.start()]
+        before = earlier[-80:]
         if start is None or _NOT_STATED.search(before):
             continue
-        if "would be" in text[word.end() : start] and _CONDITION.search(
-            text[max(0, word.start() - 160) : word.start()]
-        ):
+        if "would be" in text[word.end() : start] and _CONDITION.search(earlier):
             continue
         if _LIST.match(text, start - 1):  # "How to find the answer:\n1. Add the apples."
             continue
@@ -132,7 +131,7 @@ def _first_marker(text: str) -> int | None:
         return 0 if any(word in lower for word in (*_NOT_ASCII, *_IN_ASCII)) else None
     if not (
         "answer" in lower or "option" in lower or "choice" in lower or "antwort" in lower
-        or ("j" in lower and "jibu" in lower) or ("sta" in lower and ("respuesta" in lower or "sposta" in lower))
+        or "respuesta" in lower or "sposta" in lower or ("j" in lower and "jibu" in lower)
     ):  # fmt: skip
         return None
     return max(0, min(at for word in _IN_ASCII if (at := lower.find(word)) >= 0) - len("correct "))
