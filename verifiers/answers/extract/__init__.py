@@ -86,6 +86,7 @@ _JOINS = lazy_compile(
 _EITHER = lazy_compile(
     r"[}>]\W{0,3}\bor\b\W{0,3}(?=[{<])|\\(?:boxed|fbox)\s?\{(?:[^{}\n]|\{[^{}\n]*\}){1,60}\}[^.!?\n]{1,60}\\(?:boxed|fbox)"
 )
+_MULTIPLE = lazy_compile(r"\d[A-Za-z]\Z")  # "so the area is 4K = \boxed{28}" (MATH), which are no kelvins
 _FENCE = lazy_compile(r"\s*(```|\"\"\")[a-z0-9+#]{0,12}[ \t]*\n((?:(?!\1).)*)\1\s*", re.DOTALL)
 
 
@@ -235,7 +236,7 @@ def _numbers_before(text: str, answer: ExtractedAnswer) -> list[str]:
             near = near.rstrip("= ").rpartition("=")[2].strip()
         elif len(before) > MAX_LENGTH:
             continue
-        if near and is_number(near):
+        if near and is_number(near) and not _MULTIPLE.search(near):
             found.append(near)
     return found
 

@@ -86,10 +86,8 @@ class Number:
     bare: bool = True
 
     def equals(self, other: Number) -> bool:
-        """Whether the values are the same. A numeral with a base also equals its digits without the base."""
-        if self.value == other.value or None not in (self.numeral, other.numeral):
-            return self.value == other.value
-        return self.numeral == other.value or self.value == other.numeral
+        """Whether the values are the same. A gold numeral with a base also equals its digits without the base."""
+        return self.value == other.value or (other.numeral is None and self.numeral == other.value)
 
 
 def read_number(text: str) -> Number | None:
