@@ -1,17 +1,22 @@
-"""95% confidence intervals for means over problems, and pass@k."""
+"""95% confidence intervals for means over prompts, and pass@k."""
 
 from __future__ import annotations
 
 import math
-import random
-from collections.abc import Sequence
-from statistics import NormalDist, fmean
+from collections.abc import Mapping
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from grpo_env.equality import equal
 
 Interval = tuple[float, float]
 
-FEWEST = 3  # problems: a bootstrap of fewer says nothing
+FEWEST = 3  # groups: a bootstrap of fewer says nothing
 CONFIDENCE = 0.95
-RESAMPLES = 2000  # of the bootstrap
+RESAMPLES = 1000  # of the bootstrap
 _Z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
 
@@ -96,9 +101,49 @@ def beta_cdf(x: float, a: float, b: float) -> float:
     return math.exp(log) * value / a
 
 
-def bootstrap(values: Sequence[float], seed: int = 0) -> Interval:
-    """Percentile bootstrap interval for the mean of ``values``, one value per problem (Efron 1979)."""
-    generator = random.Random(seed)
-    means = sorted(fmean(generator.choices(values, k=len(values))) for _ in range(RESAMPLES))
-    tail = round((1 - CONFIDENCE) / 2 * RESAMPLES)
-    return means[tail], means[-1 - tail]
+class Estimate(NamedTuple):
+    """A mean over ``groups`` groups with its 95% interval, ``None`` if they do not tell it (``estimate``)."""
+
+    value: float
+    interval: Interval | None
+    groups: int
+
+
+def estimate(sums: ArrayLike, sizes: ArrayLike | None = None) -> Estimate | None:
+    """The mean over completions, from each group's sum and size (1 by default), both (N,).
+
+    Groups of size 0 are left out. Groups are the units of the interval, since completions of one prompt are correlated:
+    Wilson's interval if each group is all 0 or all 1, for Kish's (1965) effective number of groups, sum(sizes)^2 /
+    sum(sizes^2), which is their number if all have one size; else the percentile bootstrap over groups (Efron 1979),
+    which says nothing about fewer than ``FEWEST`` groups or equal ones. Identical groups are drawn together: a resample
+    is one multinomial draw over the distinct ones.
+    """
+    sums = np.asarray(sums, float)
+    sizes = np.ones_like(sums) if sizes is None else np.asarray(sizes, float)
+    sums, sizes = sums[sizes > 0], sizes[sizes > 0]
+    if not len(sizes):
+        return None
+    mean = float(sums.sum() / sizes.sum())
+    means = sums / sizes
+    if np.isin(means, (0.0, 1.0)).all():
+        effective = float(sizes.sum() ** 2 / (sizes @ sizes))
+        return Estimate(mean, wilson(mean * effective, effective), len(sizes))
+    if len(sizes) < FEWEST or equal(float(means.min()), float(means.max())):
+        return Estimate(mean, None, len(sizes))
+    pairs, counts = np.unique(np.stack([sums, sizes]), axis=1, return_counts=True)
+    generator = np.random.default_rng(0)
+    resampled = np.empty(RESAMPLES)
+    for index in range(RESAMPLES):
+        resample = generator.multinomial(len(sizes), counts / len(sizes))
+        resampled[index] = resample @ pairs[0] / (resample @ pairs[1])
+    low, high = np.quantile(resampled, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return Estimate(mean, (float(low), float(high)), len(sizes))
+
+
+def estimate_pass_at_k(groups: Mapping[tuple[int, int], int], k: int) -> Estimate | None:
+    """The mean of ``pass_at_k`` over prompts.
+
+    ``groups`` counts the groups by (scored completions, correct ones). Groups smaller than ``k`` are left out.
+    """
+    pairs = [(pass_at_k(size, correct, k), count) for (size, correct), count in groups.items() if size >= k]
+    return estimate(np.repeat([value for value, _ in pairs], [count for _, count in pairs]))

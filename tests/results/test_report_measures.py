@@ -1,7 +1,6 @@
 """The numbers of a report against enumeration, hand arithmetic and the standard library."""
 
 import statistics
-from itertools import combinations
 from math import nan
 
 import numpy as np
@@ -13,8 +12,6 @@ from grpo_env.results.report.groups import Member, group_kind, is_misranked, maj
 from grpo_env.results.report.measures import (
     correlation,
     distribution,
-    estimate,
-    estimate_pass_at_k,
     trend,
     variance_fractions,
 )
@@ -23,21 +20,6 @@ from grpo_env.results.report.shown_completions import SAMPLES, Samples
 
 def floats(*values):
     return np.array(values, dtype=float)
-
-
-# pass@k
-
-
-def test_pass_at_k_is_the_fraction_of_subsets_with_a_correct_completion():
-    groups = {(5, 2): 3, (4, 0): 1, (4, 4): 1}
-    for k in (1, 2, 3):
-        values = []
-        for (size, correct), count in groups.items():
-            subsets = list(combinations([True] * correct + [False] * (size - correct), k))
-            values += [sum(map(any, subsets)) / len(subsets)] * count
-        assert estimate_pass_at_k(groups, k).value == pytest.approx(statistics.fmean(values))
-    assert estimate_pass_at_k(groups, 5).groups == 3
-    assert estimate_pass_at_k(groups, 6) is None
 
 
 # maj@k
@@ -56,51 +38,6 @@ def test_pass_at_k_is_the_fraction_of_subsets_with_a_correct_completion():
 )
 def test_the_most_frequent_answer_is_as_correct_as_its_verdicts(answers, expected):
     assert majority([Member(metric, metric, answer) for answer, metric in answers]) == expected
-
-
-# Intervals
-
-
-def test_groups_of_all_0_or_all_1_get_wilsons_interval():
-    # Newcombe 1998, table I: 81 of 263 by the score method is 0.2553 to 0.3662.
-    result = estimate(floats(*[4] * 81, *[0] * 182), floats(*[4] * 263))
-    assert result.value == pytest.approx(81 / 263)
-    assert result.interval == pytest.approx((0.2553, 0.3662), abs=5e-5)
-    assert result.groups == 263
-
-
-def test_a_large_group_counts_more_in_wilsons_interval():
-    # Kish 1965: 5 groups of 16 and 45 of 1 are as good as 125^2 / (5 * 16^2 + 45) = 11.79 of equal size.
-    sizes = floats(*[16] * 5, *[1] * 45)
-    result = estimate(floats(*[16] * 3, *[0] * 2, *[1] * 15, *[0] * 30), sizes)
-    rate, count, z = 63 / 125, 125**2 / 1325, 1.959964
-    center = (rate + z * z / (2 * count)) / (1 + z * z / count)
-    half = z / (1 + z * z / count) * (rate * (1 - rate) / count + (z / (2 * count)) ** 2) ** 0.5
-    assert result.interval == pytest.approx((center - half, center + half), abs=1e-6)
-
-
-def test_the_bootstrap_takes_groups_as_units():
-    # 400 groups of 4 with means 0.25 and 0.75: standard error 0.25 / sqrt(400), whatever their number of completions.
-    result = estimate(floats(*[1, 3] * 200), floats(*[4] * 400))
-    assert result.value == 0.5
-    assert result.interval == pytest.approx((0.5 - 1.96 * 0.0125, 0.5 + 1.96 * 0.0125), abs=0.003)
-    assert result == estimate(floats(*[1, 3] * 200), floats(*[4] * 400))
-
-
-@pytest.mark.parametrize(
-    ("sums", "known"),
-    [((2,), False), ((1, 2), False), ((1, 2, 3), True), ((2,) * 50, False), ((4,), True), ((0, 4), True)],
-)
-def test_a_bootstrap_of_fewer_than_three_groups_or_equal_ones_says_nothing(sums, known):
-    result = estimate(floats(*sums), floats(*[4] * len(sums)))
-    assert result.value == pytest.approx(sum(sums) / len(sums) / 4)
-    assert (result.interval is not None) == known
-
-
-def test_groups_are_weighted_by_their_number_of_completions():
-    assert estimate(floats(1, 3, 0), floats(2, 6, 0)).value == 0.5
-    assert estimate(floats(1, 3, 0), floats(1, 9, 0)).value == 0.4
-    assert estimate(floats(0), floats(0)) is None
 
 
 # Variance

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from statistics import fmean
 from typing import Any
 
 from rich.console import Console
 
-from grpo_env.confidence_intervals import pass_at_k, powers_of_two
+from grpo_env.confidence_intervals import estimate_pass_at_k, powers_of_two
 from grpo_env.environments import pool
+from grpo_env.equality import is_correct
 from grpo_env.rows.writer import check_new
 from grpo_env.scoring.problems import warn
 from grpo_env.scoring.resume import OutputFile
@@ -23,7 +24,7 @@ from ..engine.sampling.own import OwnEngine
 from ..episodes.conversation import check_conversation
 from ..rollout import make_prompts, sample_rollouts, task_examples
 from ..run.console import progress
-from ..run.evaluation import Sample, accuracy_interval, evaluate, known, mean_interval, summarize
+from ..run.evaluation import Sample, accuracy_interval, evaluate, known, summarize
 from ..run.folder import with_nulls
 from ..run.samples import write_scores
 from ..run.task_checks import check_tags, fitting_examples
@@ -58,7 +59,7 @@ def run_eval(
 
     Returns:
         ``greedy`` and ``sampled`` means (see ``summarize``; ``None`` where nothing could be scored) and ``pass@k``.
-        pass@k and the greedy accuracy have 95 % confidence intervals.
+        pass@k and the greedy accuracy have 95 % confidence intervals, where there are enough problems to tell them.
 
     Raises:
         UsageError: wrong settings, an unusable model or task, a file that exists.
@@ -102,22 +103,16 @@ def run_eval(
         "greedy": with_nulls(summarize(greedy)),
         "greedy_interval": accuracy_interval(greedy),
         "sampled": with_nulls(summarize(sampled)),
-        **_pass_at(sampled, samples, config.seed),
+        **_pass_at(sampled, samples),
         **({"overlong_prompts": overlong[0]} if overlong else {}),
     }
 
 
-def _pass_at(rollouts: Sequence[ScoredRollout], samples: int, seed: int) -> dict[str, Any]:
-    """pass@k for ``powers_of_two``, with intervals over problems.
-
-    Correct means a metric of 1; unscored completions are left out.
-    """
+def _pass_at(rollouts: Sequence[ScoredRollout], samples: int) -> dict[str, Any]:
+    """pass@k for ``powers_of_two``, with intervals over problems; unscored completions are left out."""
     groups = [
         known(row.correct for row in rollouts[start : start + samples]) for start in range(0, len(rollouts), samples)
     ]
-    result: dict[str, Any] = {}
-    for k in powers_of_two(samples):
-        probabilities = [pass_at_k(len(group), sum(v >= 1 for v in group), k) for group in groups if len(group) >= k]
-        if probabilities:
-            result[f"pass@{k}"] = {"value": fmean(probabilities), "interval": mean_interval(probabilities, seed)}
-    return result
+    counts = Counter((len(group), sum(map(is_correct, group))) for group in groups)
+    means = {f"pass@{k}": estimate_pass_at_k(counts, k) for k in powers_of_two(samples)}
+    return {name: {"value": mean.value, "interval": mean.interval} for name, mean in means.items() if mean}

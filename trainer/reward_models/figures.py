@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 from statistics import fmean
 
-from grpo_env.confidence_intervals import FEWEST, Interval, bootstrap
+from grpo_env.confidence_intervals import Interval, estimate
 from grpo_env.core import Score
 
 from .labels import Labelled
@@ -16,10 +16,7 @@ from .labels import Labelled
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean over prompts with its 95 % interval, by a bootstrap of prompts; ``compared`` counts labels or pairs.
-
-    A bootstrap of fewer than ``FEWEST`` prompts says nothing, so there is no interval then.
-    """
+    """A mean over prompts with its 95 % interval, see ``estimate``; ``compared`` counts labels or pairs."""
 
     value: float
     interval: Interval | None
@@ -84,5 +81,6 @@ def _by_prompt(values: Sequence[tuple[str, float]]) -> Mean:
     for prompt, value in values:
         groups[prompt].append(value)
     means = [fmean(group) for group in groups.values()]
-    interval = bootstrap(means) if len(means) >= FEWEST else None
-    return Mean(fmean(means), interval, len(means), len(values))
+    mean = estimate(means)
+    assert mean
+    return Mean(mean.value, mean.interval, mean.groups, len(values))

@@ -124,8 +124,9 @@ def evaluation_line(row: Row) -> str:
     """Held-out accuracy in one line."""
     if row["accuracy"] is None:
         return f"held-out after {row['step']} steps: nothing could be scored"
-    low, high = row["accuracy_low"], row["accuracy_high"]
-    line = f"held-out after {row['step']} steps: greedy accuracy {row['accuracy']:.3f} (95% {low:.3f} to {high:.3f})"
+    line = f"held-out after {row['step']} steps: greedy accuracy {row['accuracy']:.3f}"
+    if row["accuracy_low"] is not None:
+        line += f" (95% {row['accuracy_low']:.3f} to {row['accuracy_high']:.3f})"
     sampled = row.get("sampled_accuracy")
     line = line if sampled is None else f"{line}, sampled {sampled:.3f}"
     means = {name.removesuffix("/accuracy"): row[name] for name in task_accuracies(row)}

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean
 
-from grpo_env.confidence_intervals import Interval, bootstrap, wilson
+from grpo_env.confidence_intervals import Interval, estimate
 from grpo_env.core import Example
 
 from ..config import SamplingConfig, TrainConfig
@@ -102,13 +102,7 @@ def known(values: Iterable[float | None]) -> list[float]:
     return [value for value in values if value is not None]
 
 
-def accuracy_interval(rollouts: Sequence[ScoredRollout]) -> Interval:
-    """``mean_interval`` of the metric of one completion per problem."""
-    return mean_interval(known(rollout.correct for rollout in rollouts))
-
-
-def mean_interval(values: Sequence[float], seed: int = 0) -> Interval:
-    """95 % interval of the mean of one value per problem: Wilson's for values 0 and 1, else bootstrap."""
-    if set(values) <= {0.0, 1.0}:
-        return wilson(sum(values), len(values))
-    return bootstrap(values, seed)
+def accuracy_interval(rollouts: Sequence[ScoredRollout]) -> Interval | None:
+    """The interval of the mean metric of one completion per problem, see ``estimate``."""
+    mean = estimate(known(rollout.correct for rollout in rollouts))
+    return mean and mean.interval

@@ -37,7 +37,7 @@ def evaluate_if_due(run: Run, recorder: Recorder, step: int) -> str | None:
     if config.eval.samples:
         sampled = _evaluate_tasks(run, config.eval.samples, step)
         row |= {f"sampled_{name}": mean for name, mean in summarize(sampled).items()}
-    row["accuracy_low"], row["accuracy_high"] = accuracy_interval(greedy)
+    row["accuracy_low"], row["accuracy_high"] = accuracy_interval(greedy) or (None, None)
     recorder.write(row)
     recorder.completions(step, greedy)
     recorder.save_if_best(step)

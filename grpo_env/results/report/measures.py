@@ -10,59 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grpo_env.confidence_intervals import CONFIDENCE, FEWEST, Interval, pass_at_k, wilson
 from grpo_env.equality import equal
 
 Floats = NDArray[np.float64]
 
-RESAMPLES = 1000
 MAX_VALUES = 8  # bars of a distribution that are values, not ranges
-
-
-class Estimate(NamedTuple):
-    """A mean over ``groups`` groups with its 95% interval, ``None`` if they do not tell it (``estimate``)."""
-
-    value: float
-    interval: Interval | None
-    groups: int
-
-
-def estimate(sums: Floats, sizes: Floats) -> Estimate | None:
-    """The mean over completions, from each group's sum and size, both (N,); groups of size 0 are left out.
-
-    Groups are the units of the interval, since completions of one prompt are correlated: Wilson's interval if each
-    group is all 0 or all 1, for Kish's (1965) effective number of groups, sum(sizes)^2 / sum(sizes^2), which is their
-    number if all have one size; else the percentile bootstrap over groups (Efron 1979), which says nothing about fewer
-    than ``FEWEST`` groups or equal ones. Identical groups are drawn together: a resample is one multinomial draw over
-    the distinct ones.
-    """
-    sums, sizes = sums[sizes > 0], sizes[sizes > 0]
-    if not len(sizes):
-        return None
-    mean = float(sums.sum() / sizes.sum())
-    if np.isin(sums / sizes, (0.0, 1.0)).all():
-        effective = float(sizes.sum() ** 2 / (sizes @ sizes))
-        return Estimate(mean, wilson(mean * effective, effective), len(sizes))
-    if len(sizes) < FEWEST or is_constant(sums / sizes):
-        return Estimate(mean, None, len(sizes))
-    pairs, counts = np.unique(np.stack([sums, sizes]), axis=1, return_counts=True)
-    generator = np.random.default_rng(0)
-    means = np.empty(RESAMPLES)
-    for index in range(RESAMPLES):
-        resample = generator.multinomial(len(sizes), counts / len(sizes))
-        means[index] = resample @ pairs[0] / (resample @ pairs[1])
-    low, high = np.quantile(means, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return Estimate(mean, (float(low), float(high)), len(sizes))
-
-
-def estimate_pass_at_k(groups: Mapping[tuple[int, int], int], k: int) -> Estimate | None:
-    """The mean of ``pass_at_k`` over prompts.
-
-    ``groups`` counts the groups by (scored completions, correct ones). Groups smaller than ``k`` are left out.
-    """
-    pairs = [(pass_at_k(size, correct, k), count) for (size, correct), count in groups.items() if size >= k]
-    values = np.repeat([value for value, _ in pairs], [count for _, count in pairs])
-    return estimate(values, np.ones(len(values)))
 
 
 def variance_fractions(weighted: Mapping[str, Floats], total: Floats) -> dict[str, float]:

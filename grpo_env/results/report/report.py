@@ -9,20 +9,24 @@ from pathlib import Path
 
 import numpy as np
 
-from grpo_env.confidence_intervals import Interval, fisher, powers_of_two
+from grpo_env.confidence_intervals import (
+    Estimate,
+    Interval,
+    estimate,
+    estimate_pass_at_k,
+    fisher,
+    powers_of_two,
+)
 from grpo_env.errors import UsageError
 
 from ..rows import ScoreRow, read_scores
 from .gather import Counts, Gathered, PartColumns, gather
 from .measures import (
     Bins,
-    Estimate,
     Floats,
     Series,
     correlation,
     distribution,
-    estimate,
-    estimate_pass_at_k,
     is_constant,
     trend,
     variance_fractions,
@@ -170,7 +174,7 @@ def _maj_at(data: Gathered) -> dict[int, Estimate]:
     for (size, value), groups in data.majorities.items():
         by_size[size] += [value] * groups
     sizes = filter(None, by_size) if data.answered else ()
-    return {k: mean for k in sizes if (mean := estimate(np.array(by_size[k]), np.ones(len(by_size[k]))))}
+    return {k: mean for k in sizes if (mean := estimate(by_size[k]))}
 
 
 def _length(data: Gathered, totals: Floats, metrics: Floats) -> Length | None:
