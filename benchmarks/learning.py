@@ -118,7 +118,8 @@ def train(
 
 def evaluate(work: Work, model: str, examples: int) -> Point:
     """Greedy accuracy, and that of one sample each, of a folder with a model or of ``bundled``, in this process."""
-    from grpo_env.trainer.commands.evaluate import SETTINGS, run_eval
+    from grpo_env.trainer.commands.evaluate import run_eval
+    from grpo_env.trainer.commands.sampling_policy import SETTINGS
 
     pin_to_one_core(work.settings["engine.device"])
     task, _ = load(work)

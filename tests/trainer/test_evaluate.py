@@ -12,7 +12,7 @@ import pytest
 from grpo_env import Example, Score, load_task
 from grpo_env.confidence_intervals import wilson
 from grpo_env.errors import UsageError
-from grpo_env.trainer.commands.evaluate import SETTINGS, run_eval
+from grpo_env.trainer.commands.evaluate import run_eval
 from grpo_env.trainer.commands.sampling_policy import sampling_config
 from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.bundled import TASKS
@@ -111,6 +111,11 @@ def test_run_eval_refuses_settings_of_training(make_task) -> None:
         run_eval(make_task(), max_tokens=1)
 
 
+def test_an_evaluation_samples_by_the_engine_of_its_settings(make_task) -> None:
+    with pytest.raises(UsageError, match=r"sampling\.engine=vllm needs vLLM"):
+        run_eval(make_task(), sampling={"engine": "vllm"})
+
+
 def test_what_is_evaluated_is_named(make_task, monkeypatch: pytest.MonkeyPatch) -> None:
     """The bundled model knows nothing but its task."""
     nameless = load_task(make_task().source)
@@ -119,9 +124,9 @@ def test_what_is_evaluated_is_named(make_task, monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(UsageError, match=line):
         run_eval(nameless)
     with pytest.raises(UsageError, match=line.replace("eval", "generate")):
-        sampling_config(nameless, "generate", SETTINGS, None, {})
-    assert sampling_config(nameless, "eval", SETTINGS, "bundled", {}).model == "bundled"
-    models = {name: sampling_config(load_task(name), "eval", SETTINGS, None, {}).model for name in TASKS.values()}
+        sampling_config(nameless, "generate", None, {})
+    assert sampling_config(nameless, "eval", "bundled", {}).model == "bundled"
+    models = {name: sampling_config(load_task(name), "eval", None, {}).model for name in TASKS.values()}
     assert models == {task: model for model, task in TASKS.items()}
 
 

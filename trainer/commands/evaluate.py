@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -19,8 +19,6 @@ from grpo_env.scoring.resume import OutputFile
 from grpo_env.taskfile.task import Task, load_task
 from grpo_env.workers import scoring_process
 
-from ..engine.policy import load_policy
-from ..engine.sampling.own import OwnEngine
 from ..episodes.conversation import check_conversation
 from ..rollout import make_prompts, sample_rollouts, task_examples
 from ..run.console import progress
@@ -29,7 +27,7 @@ from ..run.folder import with_nulls
 from ..run.samples import write_scores
 from ..run.task_checks import check_tags, fitting_examples
 from ..shared_types import ScoredRollout
-from .sampling_policy import SETTINGS, print_policy, sampling_config
+from .sampling_policy import sampling_config, sampling_policy
 from .served_model import ServedModel
 
 
@@ -66,30 +64,26 @@ def run_eval(
     """
     task = load_task(task) if isinstance(task, str) else task
     console = console or Console(stderr=True, quiet=True)
-    config = sampling_config(task, "eval", SETTINGS, model, settings)
+    config = sampling_config(task, "eval", model, settings)
     if out is not None:
         check_new(out.path, overwrite=out.overwrite)
     report = partial(warn, console)
     examples = task_examples(task, "eval", limit, report)
     scoring_process.start()
-    overlong, processes, writes = list[str](), 1, out is not None
-    if isinstance(model, ServedModel):
-        model.print_to(console)
-        sample: Sample = model.sample_groups
-    else:
-        policy = load_policy(config.model, device=config.engine.device, precision=config.engine.precision)
-        print_policy(policy, console)
-        check_tags(policy, task)
-        check_conversation(policy, task)
-        examples = fitting_examples(policy, task, "eval", examples, config.sampling, overlong.append)
-        engine = OwnEngine()  # one for all batches, which remembers that memory ran out
-        engine.report, policy = report, replace(policy, rollout_engine=engine)
-        processes, writes = policy.accelerator.num_processes, writes and policy.accelerator.is_main_process
-        sample = partial(sample_rollouts, policy)
-    with progress("eval", len(examples) * (1 + samples) // processes, console) as advance, pool.ended_after():
-        rollouts = partial(evaluate, sample, make_prompts(task, examples), config, advance=advance)
-        greedy, sampled = rollouts(samples=0), rollouts(samples=samples)
-    if out is not None and writes:
+    overlong = list[str]()
+    with nullcontext(model) if isinstance(model, ServedModel) else sampling_policy(config, console) as sampler:
+        if isinstance(sampler, ServedModel):
+            sampler.print_to(console)
+            sample: Sample = sampler.sample_groups
+        else:
+            check_tags(sampler, task)
+            check_conversation(sampler, task)
+            examples = fitting_examples(sampler, task, "eval", examples, config.sampling, overlong.append)
+            sample = partial(sample_rollouts, sampler)
+        with progress("eval", len(examples) * (1 + samples), console) as advance, pool.ended_after():
+            rollouts = partial(evaluate, sample, make_prompts(task, examples), config, advance=advance)
+            greedy, sampled = rollouts(samples=0), rollouts(samples=samples)
+    if out is not None:
         write_scores(out.path, task, sampled, samples, overwrite=out.overwrite, report=report)
     return {
         "task": task.name,

@@ -32,7 +32,7 @@ from ..rollout import group_seeds, make_prompts
 from ..run.console import progress
 from ..run.task_checks import check_tags, fitting_examples
 from ..shared_types import Prompt
-from .sampling_policy import WITH_ENGINE, sampling_config, sampling_identity, sampling_policy
+from .sampling_policy import SETTINGS, sampling_config, sampling_identity, sampling_policy
 from .served_model import SETTINGS as SERVED_SETTINGS
 from .served_model import ServedModel
 
@@ -82,7 +82,7 @@ def generate(
         request: which examples, and how many completions.
         model: as for ``run_eval``.
         console: gets messages and the progress.
-        settings: any of ``WITH_ENGINE``, as for ``train``; their defaults come from the task's ``train`` section.
+        settings: any of ``SETTINGS``, as for ``train``; their defaults come from the task's ``train`` section.
 
     Returns:
         The numbers of ``rows`` and ``completions``, and in ``statuses["finish"]`` how completions ended.
@@ -97,13 +97,13 @@ def generate(
         )
     check_new(out.path, overwrite=True)  # whether it may be overwritten is seen when it is opened
     request = request or Request()
-    config = sampling_config(task, "generate", WITH_ENGINE, model, settings)
+    config = sampling_config(task, "generate", model, settings)
     report = partial(warn, console)
     examples = task.examples(request.split, request.limit, report)
     _check_gold_answers(task, examples)
     served = model if isinstance(model, ServedModel) else None
     identity = {
-        **sampling_identity(config, WITH_ENGINE if served is None else SERVED_SETTINGS),
+        **sampling_identity(config, SETTINGS if served is None else SERVED_SETTINGS),
         **({} if served is None else {"endpoint": served.endpoint.url}),
         "task": task.name,
         "format": asdict(task.format),

@@ -45,7 +45,7 @@ from ..run.task_checks import check_continuable
 from ..shared_types import Prompt, Start
 from ..step_tokens import completion_ends
 from .generate import RESERVED
-from .sampling_policy import WITH_ENGINE, sampling_config, sampling_identity, sampling_policy
+from .sampling_policy import SETTINGS, sampling_config, sampling_identity, sampling_policy
 
 if TYPE_CHECKING:
     from grpo_env.verifiers.steps import StepEnd
@@ -121,7 +121,7 @@ def label_steps(
         raise UsageError(f"{task.source}: a verifier is called {ROLLOUTS!r}, as the labels are; rename it")
     check_new(out.path, overwrite=True)  # whether it may be overwritten is seen when it is opened
     request = request or Request()
-    config = sampling_config(task, "label-steps", WITH_ENGINE, model, settings)
+    config = sampling_config(task, "label-steps", model, settings)
     file = InputFile(completions, task, Fields())
     require_rows([file])
     if not file.seekable:
@@ -130,7 +130,7 @@ def label_steps(
         command = f"grpo_env score {task.command_line_name} {completions} --out scores.jsonl"
         raise UsageError(f"{completions}: has no questions of its own; label what this writes: {command}")
     records = list(islice(file.rows(), request.limit))
-    settled = {**sampling_identity(config, WITH_ENGINE), "task": task.resolved(), **asdict(request)}
+    settled = {**sampling_identity(config, SETTINGS), "task": task.resolved(), **asdict(request)}
     output = ResumableOutput(out, {**settled, "file": file.identity()}, [completions, *task.data_files])
     with output, sampling_policy(config, console) as policy:
         before, start = Counter(output.summary.statuses.get("steps")), time.perf_counter()

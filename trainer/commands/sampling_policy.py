@@ -24,21 +24,21 @@ from .served_model import ServedModel
 
 # The settings of training that apply to sampling from a model.
 SETTINGS = (
-    *("model", "seed", "engine.device", "engine.precision"),
-    *("sampling.max_new_tokens", "sampling.max_prompt_tokens", "sampling.overlong_prompts", "sampling.temperature"),
+    *("model", "seed", "engine.device", "engine.precision", "sampling.max_new_tokens", "sampling.max_prompt_tokens"),
+    *("sampling.overlong_prompts", "sampling.temperature", "sampling.engine", "sampling.url"),
+    "sampling.gpu_memory_fraction",
 )
-# And to commands that sample by any engine.
-WITH_ENGINE = (*SETTINGS, "sampling.engine", "sampling.url", "sampling.gpu_memory_fraction")
 
 
 def sampling_config(
-    task: Task, command: str, known: Sequence[str], model: str | ServedModel | None, settings: Mapping[str, Any]
+    task: Task, command: str, model: str | ServedModel | None, settings: Mapping[str, Any]
 ) -> TrainConfig:
     """The config of a command that samples and does not train.
 
-    Raises ``UsageError`` for a setting not in ``known``, if neither the caller nor the task names a model, and for a
+    Raises ``UsageError`` for a setting that has no effect, if neither the caller nor the task names a model, and for a
     task that a served model cannot be asked.
     """
+    known: Sequence[str] = SETTINGS
     if isinstance(model, ServedModel):
         model.check(task)
         known, model = SERVED_SETTINGS, model.name
@@ -82,10 +82,5 @@ def sampling_policy(config: TrainConfig, console: Console) -> Iterator[Policy]:
         engine.report = lambda message: console.print(message, style="red")
         engine.start(policy)
         engine.update_weights(policy, 0)
-        print_policy(policy, console)
+        console.print(f"model      {model_line(policy)}", soft_wrap=True)
         yield policy
-
-
-def print_policy(policy: Policy, console: Console) -> None:
-    """Print the model's size, precision and device."""
-    console.print(f"model      {model_line(policy)}", soft_wrap=True)
