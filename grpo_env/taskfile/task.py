@@ -347,16 +347,6 @@ def make_task(data: Mapping[str, Any], source: str, folder: Path, overrides: Map
     return Task(spec, source, folder, verifier)
 
 
-def finds_task(name: str, task: Task) -> bool:
-    """Whether ``name`` on a command line loads this task, without overrides and files of verifiers."""
-    try:
-        found = load_task(name)
-    except UsageError:
-        return False
-    uses = [spec.use or name for _, name, spec in entries(found.spec.verifiers)]
-    return found.resolved() == task.resolved() and all(home(use) == use for use in uses)
-
-
 def make_verifier(name: str, options: Mapping[str, Any], source: str, format: Format | None = None) -> Verifier:
     """A verifier by name, with ``options`` as a task file sets them. Raises ``UsageError`` naming ``source``."""
     spec = VerifierSpec.model_validate({**options, "use": name})

@@ -17,7 +17,7 @@ from grpo_env.core import Example, Message
 from grpo_env.docgen.task_summary import describe
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.prompt import unused_template_kwargs
-from grpo_env.taskfile.task import find_task_file, finds_task, load_task, make_task, task_files
+from grpo_env.taskfile.task import find_task_file, load_task, make_task, task_files
 from grpo_env.taskfile.yaml_file import parse_yaml
 
 GOOD = {
@@ -262,19 +262,9 @@ def test_the_resolved_form_names_the_files_of_verifiers_that_were_loaded(file, m
     resolved = task.resolved()
     uses = [part["use"] for part in resolved["verifiers"]["own"]["of"].values()]
     assert uses == [f"{code}:OfAFile"] * 2
-    assert not finds_task(str(file), task)
-    file.write_text(yaml.safe_dump(changed("verifiers.of_a_file", {})))
-    assert not finds_task(str(file), load_task(file))  # not without --verifiers
     monkeypatch.delitem(registry._registered, "of_a_file")
     monkeypatch.delitem(registry._homes, "of_a_file")
     assert make_task(resolved, "run/task.yaml", file.parent).score(RIGHT, answer="5").part("again").value == 0.25
-
-
-def test_a_task_is_found_by_its_name_or_file_unless_it_was_overridden(file):
-    assert finds_task("gsm8k", load_task("gsm8k"))
-    assert finds_task(str(file), load_task(file))
-    assert not finds_task(str(file), load_task(file, {"verifiers.accuracy.weight": 3}))
-    assert not finds_task("sums", load_task(file))
 
 
 def test_fractions_of_one_file_are_disjoint_and_complete_and_ignore_the_order(folder):

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from grpo_env.errors import DivergedError, GrpoEnvError, InterruptedRunError, RunError
-from grpo_env.taskfile.task import finds_task
 
 from ..engine.sharding import is_sharded
 from ..shared_types import ScoredRollout
@@ -40,21 +39,16 @@ def check_unscored(run: Run, rollouts: Sequence[ScoredRollout], step: int) -> No
 
 def finish(run: Run, recorder: Recorder, updates: int) -> Result:
     """Save the model and the last checkpoint, after ``updates``, and print where they are."""
-    console, path = run.console, recorder.folder.path
+    console, path, tasks = run.console, recorder.folder.path, run.mixture.tasks
     recorder.save(updates)
     recorder.folder.save_model(run.policy)
     for kept in path.glob(f"{BEST}-*"):
         console.print(f"best       {kept}")
     console.print(f"saved      {path / MODEL}, {path / SAMPLES}")
-    console.print(f"next       grpo_env eval {_task_argument(run, path)} --model {path / MODEL}")
+    # The run's copy has the overrides and the files of verifiers; that of a mixture is none of its tasks.
+    task = path / TASK if len(tasks) == 1 else tasks[0].command_line_name
+    console.print(f"next       grpo_env eval {task} --model {path / MODEL}")
     return Result(path, recorder.evaluations[0], recorder.evaluations[-1])
-
-
-def _task_argument(run: Run, folder: Path) -> str:
-    """The argument that loads the first task of a run as it was trained: its name, its file, or the run's copy."""
-    task = run.mixture.tasks[0]
-    names = [name for name in (task.name, task.source) if finds_task(name, task)]
-    return next(iter(names), task.command_line_name if len(run.mixture.tasks) > 1 else str(folder / TASK))
 
 
 def stopped(run: Run, recorder: Recorder, progress: Progress, error: BaseException) -> RunError:

@@ -116,7 +116,7 @@ def test_a_run_writes_its_files_and_console_output(
     assert lines[2] == "sampling   the library's own sampler: the device is cpu"
     assert "3 steps of 3 x 4 = 12 completions" in lines[3]
     assert str(run) in lines[4]
-    assert lines[-1].endswith(f"grpo_env eval {task.source} --model {run / 'model'}")  # not by its name
+    assert lines[-1].endswith(f"grpo_env eval {run / 'task.yaml'} --model {run / 'model'}")
 
 
 def _start_weights(config: dict) -> list[torch.Tensor]:
