@@ -258,14 +258,14 @@ def test_a_folder_in_the_way_is_left_alone(task, file, tmp_path):
         train(task, file, tmp_path / "new", Request(model=str(file.parent)))
 
 
-def test_figures_of_few_held_out_prompts_have_no_interval_and_a_warning(task, tmp_path):
+def test_figures_of_few_held_out_prompts_have_no_interval_and_say_so(task, tmp_path):
     file, console = write(tmp_path / "steps.jsonl", rows()[:40]), Console(record=True, width=200)
     figures = train_reward_model(
         task, file, tmp_path / "prm", Request(process=True), FitSettings(epochs=1), console=console
     )
     printed, (accuracy, *_) = console.export_text(), figure_lines(figures)
-    assert "only 2 prompts held out: the figures below may be far off" in printed
     assert "1 epoch of 32 completions" in printed
     assert figures.accuracy.interval is None
-    assert "(too few held-out prompts for an interval) by 2 prompts, of 24 labels" in accuracy
+    few = "(too few held-out prompts for an interval: label more, or raise --held-out)"
+    assert f"{few} by 2 prompts, of 24 labels" in accuracy
     assert json.loads((tmp_path / "prm/held_out.json").read_text())["held_out"]["accuracy"]["interval"] is None

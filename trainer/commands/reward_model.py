@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 FIGURES = "held_out.json"
 """The file of the new folder with what was trained on and how well it predicts."""
-FEW_HELD_OUT = 10
-"""Below so many held-out prompts there is a warning."""
 BUNDLED_RATE = 5e-4
 """The learning rate of the bundled models, of under a million weights."""
 
@@ -110,9 +108,6 @@ def train_reward_model(
     train, held_out = _split(labelled, file, request.held_out, settings.seed)
     for line in _start_lines(loaded, name, left_out, train, held_out, settings):
         console.print(line, soft_wrap=True)
-    if (prompts := len({row.prompt for row in held_out})) < FEW_HELD_OUT:
-        few = f"only {counted(prompts, 'prompt')} held out: the figures below may be far off; label more prompts"
-        console.print(f"{few}, or raise --held-out", style="yellow", soft_wrap=True)
     with new_folder(out, writing) as draft:
         with progress("reward-model", settings.epochs * len(train), console) as advance:
             training_loss = fit(loaded, train, settings, advance)
@@ -193,7 +188,7 @@ def figure_lines(figures: Figures) -> Iterator[str]:
 def _mean(mean: Mean) -> str:
     by = counted(mean.prompts, "prompt")
     if mean.interval is None:
-        return f"{mean.value:.3f} (too few held-out prompts for an interval) by {by},"
+        return f"{mean.value:.3f} (too few held-out prompts for an interval: label more, or raise --held-out) by {by},"
     low, high = mean.interval
     return f"{mean.value:.3f} [{low:.3f}, {high:.3f}] by {by},"
 
