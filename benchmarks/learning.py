@@ -176,13 +176,17 @@ def means(runs: list[list[Point]], *names: str) -> list[list[float]]:
     return [[fmean(point[name] for point in points) for points in by_time] for name in names]
 
 
-def print_tables(curves: Curves) -> None:
-    """Print the points of each seed with Wilson's 95 % intervals, then the means over seeds."""
+def print_points(curves: Curves) -> None:
+    """Print the points of each seed with Wilson's 95 % intervals."""
     print("| side | seed | seconds | steps | greedy (95 %) | sampled (95 %) |\n" + "|---" * 6 + "|")
     for side, runs in curves.items():
         for point in (point for points in runs for point in points):
             rates = " | ".join(rate_and_interval(point[kind], int(point["examples"])) for kind in KINDS)
             print(f"| {side} | {point['seed']:.0f} | {point['seconds']:.0f} | {point['steps']:.0f} | {rates} |")
+
+
+def print_means(curves: Curves) -> None:
+    """Print the means over seeds."""
     print("\nMeans:\n\n| side | seconds | steps | greedy | sampled |\n" + "|---" * 5 + "|")
     for side, runs in curves.items():
         for seconds, steps, greedy, sampled in zip(*means(runs, "seconds", "steps", *KINDS), strict=True):
@@ -223,7 +227,8 @@ def main() -> None:
         print(json.dumps(inner(*options.inner)), file=output)
         return
     curves = read(options.read) if options.read else train_all(options)
-    print_tables(curves)
+    print_points(curves)
+    print_means(curves)
     if options.plot:
         clock = "processor time" if options.clock == "cpu" else "time"
         name = f"{options.model.name}, sums" if options.model else "bundled model, arithmetic"

@@ -1,44 +1,27 @@
 #!/bin/bash
-# Packs what benchmarks/gpu needs on a machine without a network into folders .bundle/1..N for run.sh, and prints their sizes:
+# Packs what benchmarks/gpu needs on a machine without a network into folders .bundle/01 to NN for run.sh, and prints their sizes:
 #
 #     GRPO_ENV_DATA=FOLDER benchmarks/gpu/pack.sh MODEL.gguf
-#     BUNDLE=.bundle/small GRPO_ENV_DATA=FOLDER benchmarks/gpu/pack.sh SMALLER_MODEL.gguf
 #
-# 1 has the wheels unpacked, GSM8K and the first part of the model's file; each other one a part; N also the file's sha256.
-# A folder and the files of this repository are at most 63 MiB together. It is for Linux with Python 3.12, torch, transformers,
-# accelerate and peft.
+# 01 has GSM8K, this library and the wheels that the machine lacks; each other one a part of the model's file, the last one also
+# its sha256. With the repository, a folder is at most 63 MiB. The machine has Linux, Python 3.12, torch, transformers, accelerate
+# and peft.
 set -euo pipefail
-checkout=$(realpath "$(dirname "$0")/../..")
-gguf=$(realpath "${1:?a GGUF file}") data=${GRPO_ENV_DATA:?names the folder with gsm8k_train.jsonl and gsm8k_test.jsonl}
-here=$checkout/build/offline bundle=$checkout/${BUNDLE:-.bundle}
-constrained() { grep -i "^$1==" "$checkout/constraints.txt" "$checkout/benchmarks/requirements.txt" -h | head -1; }
+gguf=$(realpath "${1:?a GGUF file}") data=$(realpath "${GRPO_ENV_DATA:?names the folder with gsm8k_train.jsonl and gsm8k_test.jsonl}")
+cd "$(dirname "$0")/../.."
+rm -rf .bundle build/lib && mkdir -p .bundle/01
+cp "$data"/gsm8k_{train,test}.jsonl .bundle/01/
+python3 -m pip wheel -q --no-deps -w .bundle/01 .
 
-tags=() && for tag in manylinux_2_28 manylinux_2_27 manylinux_2_24 manylinux_2_17 manylinux2014 manylinux1; do tags+=(--platform ${tag}_x86_64); done
-for_machine=(--no-deps --only-binary=:all: --python-version 3.12 --implementation cp "${tags[@]}")
-wheels=(gguf==0.19.0 setuptools==81.0.0)
-for name in trl datasets dill multiprocess pydantic pydantic_core annotated-types typing-inspection typing_extensions \
-  latex2sympy2_extended math-verify antlr4-python3-runtime httpx2 httpcore2 truststore anyio \
-  jsonschema jsonschema-specifications referencing rpds-py; do wheels+=("$(constrained $name)"); done
-if [ ! -e $here/site.tar.xz ]; then
-    rm -rf $here; mkdir -p $here/site/data
-    python3 -m pip install -q --no-compile "${for_machine[@]}" --target $here/site "${wheels[@]}"
-    cp "$data"/gsm8k_{train,test}.jsonl $here/site/data/
-    tar cJf $here/site.part.xz -C $here/site . && mv $here/site.part.xz $here/site.tar.xz
-fi
+names='trl|datasets|dill|multiprocess|pydantic|pydantic_core|annotated-types|typing-inspection|typing_extensions'
+names+='|latex2sympy2_extended|math-verify|antlr4-python3-runtime|httpx2|httpcore2|truststore|anyio'
+names+='|jsonschema|jsonschema-specifications|referencing|rpds-py'
+tags=() && for tag in 2_28 2_27 2_24 2_17; do tags+=(--platform manylinux_${tag}_x86_64); done
+python3 -m pip download -q --no-deps --only-binary=:all: --python-version 3.12 "${tags[@]}" -d .bundle/01 gguf==0.19.0 \
+  $(grep -hixE "($names)==.*" constraints.txt benchmarks/requirements.txt | sort -u)
 
-tree=$(cd "$checkout" && git ls-files -z --cached --others --exclude-standard | { xargs -0 stat -c %s 2>/dev/null || true; } | awk '{s+=$1} END {print s}')
-site=$(stat -c %s $here/site.tar.xz) size=$(stat -c %s "$gguf") limit=$((63 * 1024 * 1024 - tree))
-count=$(((site + size + limit - 1) / limit))
-each=$(((site + size + count - 1) / count))
-rm -rf "$bundle"/[0-9]*
-from=0
-for ((part = 1; part <= count; part++)); do
-    mkdir -p "$bundle/$part"
-    bytes=$each
-    if [ $part = 1 ]; then cp $here/site.tar.xz "$bundle/1/"; bytes=$((each - site)); fi
-    tail -c +$((from + 1)) "$gguf" | head -c $bytes > "$bundle/$part/$(printf 'model.%02d' $part)" || [ $? = 141 ]
-    from=$((from + bytes))
-done
-sha256sum < "$gguf" > "$bundle/$count/sha256"
-echo "the repository: $tree bytes; each folder with it at most $((limit + tree))"
-du -bs "$bundle"/[0-9]* | sort -V -k 2
+tree=$(git ls-files -z --cached --others --exclude-standard | { xargs -0 stat -c %s 2>/dev/null || true; } | awk '{s+=$1} END {print s}')
+split --numeric-suffixes=2 -b $((63 * 1024 * 1024 - tree)) --filter='mkdir $FILE; cat > $FILE/${FILE#*/}.bin' "$gguf" .bundle/
+sha256sum < "$gguf" > "$(ls -d .bundle/* | tail -1)/sha256"
+echo "the repository: $tree bytes; 63 MiB are $((63 * 1024 * 1024))"
+du -bs .bundle/*
