@@ -35,7 +35,7 @@ QWEN_1_5B = {  # the shape of Qwen2.5-1.5B
     "num_key_value_heads": 2,
     "tie_word_embeddings": True,
 }
-TINY = {"hidden_size": 48, "intermediate_size": 64, "num_hidden_layers": 2}
+TINY = {"vocab_size": 1000, "hidden_size": 48, "intermediate_size": 64, "num_hidden_layers": 2}
 RESULTS = "results.jsonl"
 BOXED = str(Path(__file__).parents[2] / "examples" / "gsm8k_boxed.yaml")
 

@@ -6,7 +6,7 @@
 #     OUT=FOLDER benchmarks/gpu/run.sh 02         # keeps a part of the model, as do 03 and so on
 #     OUT=FOLDER benchmarks/gpu/run.sh NN 420     # the last one: converts the model, waits for stage A, then stage B; all in 420 s
 #
-# Each call copies results and logs to OUT, the last one every 20 seconds, and the report at its end. EXTRA has options of run.py
+# Each call copies results and logs to OUT, the last one every 5 seconds, and the report at its end. EXTRA has options of run.py
 # for a rehearsal, WORK the folder for what is installed.
 set -u
 part=.bundle/${1:?a number} work=${WORK:-/tmp/gpu}
@@ -25,17 +25,17 @@ if [ -e $part/gsm8k_train.jsonl ]; then
     setsid flock $work/lock $run A --out $work/out --seconds 280 ${EXTRA:-} > $work/out/stage_a.txt 2>&1 < /dev/null &
     sleep 5  # what is not yet in a session of its own is ended with this call
 else
-    cp $part/*.bin $work/model/
+    cp $part/*.bin $work/model/ || exit
 fi
 if [ ! -e $part/sha256 ]; then
     keep
     cat $work/out/stage_a.txt
     exit
 fi
-(while sleep 20; do keep; done) > /dev/null 2>&1 &
+(while sleep 5; do keep; done) > /dev/null 2>&1 &
 trap 'kill '$!'; keep' EXIT
 [ "$(cat $work/model/*.bin | sha256sum)" = "$(cat $part/sha256)" ] || { echo "the joined model is another file"; exit 1; }
-python3 $work/benchmarks/from_gguf.py $work/model $work/converted || exit
+python3 $work/benchmarks/from_gguf.py $work/model $work/converted 2> $work/out/logs/conversion.log || exit
 flock $work/lock true
 echo "stage B begins after $SECONDS s"
 $run B --out $work/out --model $work/converted --data $work --seconds $((seconds - SECONDS - 15)) ${EXTRA:-}
