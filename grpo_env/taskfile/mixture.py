@@ -1,4 +1,4 @@
-"""Mixtures: several tasks in one training run, each with a weight."""
+"""Mixtures: several tasks in one training run, each with a weight, as in Open-R1's ``dataset_mixture``."""
 
 from __future__ import annotations
 
