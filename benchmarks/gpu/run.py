@@ -9,7 +9,7 @@
     B    held-out accuracy on GSM8K before, halfway and after training with ours, then with TRL's trainer
 
 Every measurement runs in a separate process with a time limit and a log in ``OUT/logs``. Each row of numbers is
-appended to ``OUT/results.jsonl`` as soon as it is there, and a last one with the outcome; what has that one is not
+appended to ``OUT/results.jsonl`` as soon as it is there, and a last one with the outcome; what succeeded is not
 measured again. Nothing is downloaded. TRL's side needs ``benchmarks/requirements.txt``.
 """
 
@@ -56,11 +56,11 @@ STAGES = {
 
 
 def run_stage(out: Path, groups: Sequence[dict], command: Sequence[str], seconds: float) -> None:
-    """Run what has no outcome yet; ``command`` runs a measurement whose name and seconds are appended to it."""
+    """Run what has not succeeded yet; ``command`` runs a measurement whose name and seconds are appended to it."""
     end = time.monotonic() + seconds
     (out / "logs").mkdir(parents=True, exist_ok=True)
     (out / measure.RESULTS).touch()
-    done = {row["measurement"] for row in measure.read(out) if "ok" in row}
+    done = {row["measurement"] for row in measure.read(out) if row.get("ok")}
     for group in groups:
         names = [name for name in group if name not in done]
         with ThreadPoolExecutor(len(group)) as executor:
@@ -78,7 +78,7 @@ def run_one(out: Path, command: Sequence[str], name: str, limit: float) -> None:
     log = out / "logs" / f"{name.replace('/', '-').replace(' ', '-')}.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [*command, name, f"{limit:.1f}"], stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+            [*command, name, f"{limit:.1f}"], stdout=output, stderr=subprocess.STDOUT, process_group=0
         )
         try:
             process.wait(limit)
