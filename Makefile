@@ -122,7 +122,7 @@ dist: $(VENV)/ready
 	rm -rf dist build/dist && mkdir -p build/dist
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[release]'
 	$(BIN)/python -m build --no-isolation --outdir dist .
-	$(BIN)/twine check --strict dist/*
+	$(BIN)/python -m twine check --strict dist/*
 	$(PYTHON) -m venv build/dist/venv
 	build/dist/venv/bin/pip install --quiet --disable-pip-version-check -c constraints.txt dist/*.whl
 	cd build/dist && venv/bin/grpo_env check arithmetic && venv/bin/grpo_env train steps=2 eval.examples=8
