@@ -107,6 +107,12 @@ def test_outer_white_space_does_not_matter(answer: str, data: st.DataObject) -> 
         assert (plain.value, plain.status) == (spaced.value, spaced.status)
 
 
+@pytest.mark.parametrize("text", ["is C.", "It is C.", "Likely C.", "This is option C.", "(C) It will fall."])
+def test_white_space_behind_a_letter_does_not_matter(text: str) -> None:
+    plain, *spaced = [Accuracy()(Example("x", answer="C"), Completion(text + end)) for end in ("", " ", " \n", "\n")]
+    assert {(score.value, score.answer) for score in spaced} == {(plain.value, plain.answer)}
+
+
 @pytest.mark.parametrize(
     "unit",
     ["a", r"\boxed{", r"\boxed{1}", "<think>", "<answer>1</answer>", "the answer is ", "A: 5\n", "#### 5\n", "1+1=",

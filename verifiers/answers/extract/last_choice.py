@@ -81,12 +81,14 @@ def letter_at_end(text: str) -> ExtractedAnswer | None:
 
 
 def _named_at_end(text: str) -> str | None:
-    lines = [line for line in text[-LONGEST_END:].splitlines() if line.strip()] if "\\boxed" not in text else []
+    if "\\boxed" in text:
+        return None
+    lines = [line.rstrip() for line in text[-LONGEST_END:].splitlines() if line.strip()]
     for at in range(len(lines) - 1, max(-1, len(lines) - 1 - MAX_LINES), -1):
         if _LETTER.search(lines[at]):
             is_item = _ITEM.match(lines[at]) or is_option_list(lines[max(0, at - 1) : at + 1])
             return None if is_item else only_letter(lines[at])
-        if _CHOSEN.search(lines[at]) or lines[-1].rstrip()[-1] not in _ENDS:
+        if _CHOSEN.search(lines[at]) or lines[-1][-1] not in _ENDS:
             return None
     return None
 
