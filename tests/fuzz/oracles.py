@@ -30,7 +30,7 @@ from grpo_env.verifiers.answers.math.normal import normal
 
 TIMEOUT = 2.0  # seconds for algebra, on a busy machine
 CPU = 0.5  # seconds of this thread for one score; the worker's time is not included
-_PLACEHOLDER = re.compile(r"[\s?_~]*")  # a box with nothing else names no answer
+_PLACEHOLDER = re.compile(r"(?:[\s?_~]|\\[,;: ])*")  # a box with nothing else names no answer
 _TRUTHS = frozenset(("yes", "no", "true", "false"))  # an answer, and only an answer, may give its reason
 JUNK = "31415926"
 _SENTENCE = re.compile(r"\b(?:is|are|was|were)\b|\*")  # its last word may be the answer; not the other way round
@@ -189,11 +189,12 @@ def all_but_accuracy(gold: str | None, text: str, prefill: str = "") -> None:
 def whole_chain(gold: str | None, text: str, prefill: str = "") -> None:
     """Accuracy on any gold answer and completion; a correct completion with one more box is wrong.
 
-    Unless it goes on with a question of its own, where what follows does not count.
+    Unless it goes on with a question of its own, where what follows does not count. Beside a letter only letters count.
     """
     score = scored("accuracy", ACCURACY, gold, text, prefill)
     if score.value and JUNK not in (gold or "") and before_new_question(text) == text:
-        more = f"{text}\n\nNo: \\boxed{{{JUNK}}}"
+        other = JUNK if score.kind != "choice" else "B" if score.answer == "A" else "A"
+        more = f"{text}\n\nNo: \\boxed{{{other}}}"
         changed = scored("accuracy", ACCURACY, gold, more, prefill)
         if changed.value:
             raise FindingError(
@@ -208,7 +209,7 @@ def boxed(answer: str) -> str:
 def plain(answer: str) -> bool:
     """Whether a text is one answer by itself, whose braces and dollars cannot reach out of a box."""
     depth = 0
-    if any(tag in answer for tag in ("<answer", "</answer", "<think", "</think", "####")):
+    if any(tag in answer for tag in ("<answer", "</answer", "<think", "</think", "####", "答案")):
         return False
     for token in re.findall(r"\\.|[{}]", answer, re.DOTALL):
         depth += {"{": 1, "}": -1}.get(token, 0)
