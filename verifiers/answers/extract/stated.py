@@ -107,9 +107,8 @@ def _marked(text: str, first: int) -> tuple[list[tuple[str, int]], bool]:
             continue
         if "would be" in text[word.end() : start] and _CONDITION.search(earlier):
             continue
-        if _LIST.match(text, start - 1):  # "How to find the answer:\n1. Add the apples."
-            continue
-        if _MARKED_AGAIN.match(text, start):  # "The final answer is:\n### Answer: 3"
+        # "How to find the answer:\n1. Add the apples.", "The final answer is:\n### Answer: 3"
+        if _LIST.match(text, start - 1) or _MARKED_AGAIN.match(text, start):
             continue
         answer, end = statement(text, start)
         if (
