@@ -193,7 +193,7 @@ def whole_chain(gold: str | None, text: str, prefill: str = "") -> None:
     """
     score = scored("accuracy", ACCURACY, gold, text, prefill)
     if score.value and JUNK not in (gold or "") and before_new_question(text) == text:
-        other = JUNK if score.kind != "choice" else "B" if score.answer == "A" else "A"
+        other = JUNK if score.kind != "choice" else "I" if "J" in (gold or "") else "J"
         more = f"{text}\n\nNo: \\boxed{{{other}}}"
         changed = scored("accuracy", ACCURACY, gold, more, prefill)
         if changed.value:
