@@ -37,7 +37,7 @@ from grpo_env.trainer.engine.policy import Policy, load_policy
 from grpo_env.trainer.engine.sampling import own
 from grpo_env.trainer.engine.sampling.own import OwnEngine
 from grpo_env.trainer.engine.sampling.protocol import OnGroupTokens, SamplingRequest
-from grpo_env.trainer.engine.sampling.sampler import sample
+from grpo_env.trainer.engine.sampling.sampler import Rollout, sample
 from grpo_env.trainer.episodes.sampling import sample_episodes
 from grpo_env.trainer.rollout import make_prompts
 from grpo_env.trainer.shared_types import Start
@@ -160,7 +160,8 @@ def episodes(
     prompts = make_prompts(task, examples)
     starts = [Start(prompt, None, 0, f"{seed}/{prompt.example.id}") for prompt in prompts]
     sampling = SamplingConfig(max_new_tokens=turns * tokens)
-    rollouts = sample_episodes(replace_engine(policy, engine), starts, 1, sampling)
+    rollouts: list[Rollout] = []
+    sample_episodes(replace_engine(policy, engine), starts, 1, sampling, lambda _, group: rollouts.extend(group))
     seconds = Seconds.now().since(began)
     assert {row.num_sampled for row in rollouts} == {turns * tokens}
     assert {len(row.spans or ()) for row in rollouts} == {turns}

@@ -46,8 +46,10 @@ def play(policy: Policy, temperature: float) -> list[Rollout]:
         for example in task_examples(task, "train", ROWS)
     ]
     starts = [Start(prompt, None, 0, prompt.example.id) for prompt in make_prompts(task, examples)]
-    options = {"max_new_tokens": 120, "environments": 2 * ROWS, "temperature": temperature}
-    return sample_episodes(policy, starts, 2, SamplingConfig().model_copy(update=options))
+    sampling = SamplingConfig().model_copy(update={"max_new_tokens": 120, "temperature": temperature})
+    groups: dict[int, list[Rollout]] = {}
+    sample_episodes(policy, starts, 2, sampling, groups.__setitem__)
+    return [row for number in range(len(starts)) for row in groups[number]]
 
 
 def check_episodes(plain: Policy, sampler: Policy, hits: Callable[[], float]) -> None:
