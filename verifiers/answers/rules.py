@@ -41,7 +41,7 @@ _COMMENT = lazy_compile(r"(?<!\\)%")  # of LaTeX, in which a number may hide
 MAX_LENGTH = 400  # characters of a statement
 
 _NUMBER = lazy_compile(
-    rf"(?<![\w.,/^(\[{{\\])(?:[-\u2212\u2013](?=[{SIGNS}\d.]))?(?:\\?[{SIGNS}]\s?)?"
+    rf"(?<![\w.,/^(\[{{\\])(?<!\w[-\u2212\u2013])(?:[-\u2212\u2013](?=[{SIGNS}\d.]))?(?:\\?[{SIGNS}]\s?)?"
     r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)?(?:\.\d+)?(?<=\d)(?:/\d+(?![\d/]))?"
     r"(?![A-Za-z!(\[_^:]|-\w|\s?[\]/]|(?:\s|\\ )*(?:[({]?[A-Za-z][)}]?(?:\W|\Z)|\\text\{[A-Za-z]\}))"
 )
