@@ -9,28 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from grpo_env.confidence_intervals import (
-    Estimate,
-    Interval,
-    estimate,
-    estimate_pass_at_k,
-    fisher,
-    powers_of_two,
-)
+from grpo_env.confidence_intervals import Estimate, Interval, estimate, estimate_pass_at_k, fisher, powers_of_two
 from grpo_env.errors import UsageError
 
 from ..rows import ScoreRow, read_scores
 from .gather import Counts, Gathered, PartColumns, gather
-from .measures import (
-    Bins,
-    Floats,
-    Series,
-    correlation,
-    distribution,
-    is_constant,
-    trend,
-    variance_fractions,
-)
+from .measures import Bins, Floats, Series, correlation, distribution, is_constant, trend, variance_fractions
 
 
 @dataclass(frozen=True)
