@@ -59,7 +59,7 @@ class ScoreRequest(Strict):
     items: list[Item] = Field(min_length=1, max_length=MAX_ITEMS, fail_fast=True)
 
 
-@dataclass(frozen=True)
+@dataclass
 class ItemScore(Score):
     """The score of an item. Its reward is `value`, which is null if the completion could not be scored."""
 
