@@ -25,7 +25,7 @@ _ANY = ""
 _SHAPES = tuple(
     (frozenset(signs), lazy_compile(pattern))
     for signs, pattern in (
-        ("0", r"-?0[0-9A-Fa-f]+|-?0[xX][0-9A-Fa-f]+_\S+"),  # 007, -00FF
+        ("0", r"-?0(?![1-9]\d\Z)[0-9A-Fa-f]+|-?0[xX][0-9A-Fa-f]+_\S+"),  # 007, -00FF; but not 025, as AIME writes 25
         (".", r"v?\d+(?:\.\d+){2,}(?:[-+_:/]?\w[\w.-]*)?|[vV]\d+\.\d+"),  # 192.168.0.1, v1.10
         # 3-1, 555-1234, 5-10 minutes; 10 to 12 minutes
         ("-", rf"{_NUMBER}(?:\s?--?\s?{_NUMBER})+(?:\s?%|\s?[A-Za-z]{{2,}}[^\d=]*)?"),
