@@ -98,10 +98,10 @@ def test_the_pasted_line_reports_rows_of_another_kind(tmp_path):
 
 
 def test_numbers_with_leading_zeros_among_numbers_get_the_kind_number(tmp_path):
-    golds = [*map(str, range(100, 120)), "007", "042"]
+    golds = [*map(str, range(100, 120)), "007", "0042"]
     result = check(make_task(tmp_path, golds))
     (finding,) = kinds_findings(result)
-    assert "2 texts among numbers: '007' (rows.jsonl, line 21), '042' (rows.jsonl, line 22)" in finding.what
+    assert "2 texts among numbers: '007' (rows.jsonl, line 21), '0042' (rows.jsonl, line 22)" in finding.what
     (line,) = pasted(result)
     task = make_task(tmp_path, golds, line)
     assert check(task).findings == []
