@@ -8,6 +8,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from grpo_env.environments import pool
 from grpo_env.errors import GrpoEnvError, UsageError
 from grpo_env.taskfile.mixture import Mixture, load_mixture
@@ -31,6 +33,7 @@ from .scored_groups import scored_groups
 from .update import update
 
 
+@torch.inference_mode(False)  # which an interrupt may have left on
 def train(task: Task | Mixture | str, *, run_dir: str | Path | None = None, **settings: Any) -> Result:
     """Train a model on a task, or on several.
 
@@ -60,6 +63,7 @@ def train(task: Task | Mixture | str, *, run_dir: str | Path | None = None, **se
             return learn(run, recorder)
 
 
+@torch.inference_mode(False)
 def resume(run_dir: str | Path, *, steps: int | str | None = None) -> Result:
     """Resume a run from its last valid checkpoint. It reaches the numbers of an uninterrupted run.
 

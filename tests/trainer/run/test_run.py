@@ -512,6 +512,13 @@ def test_more_steps_that_a_kill_interrupts_are_as_without_it(make_task, tmp_path
     assert best[0] == best[1] != []
 
 
+def test_the_mode_that_an_interrupt_left_on_does_not_stop_the_next_run(make_task, tmp_path: Path) -> None:
+    """An interrupt inside of torch's context manager, as a notebook's users make them."""
+    with torch.inference_mode():
+        train(make_task(steps=1, eval={"every": 0, "examples": 2}), run_dir=tmp_path / "run")
+        resume(tmp_path / "run", steps="+1")
+
+
 def test_a_diverging_run_stops_without_a_model(make_task, tmp_path: Path) -> None:
     task = make_task(optimizer={"learning_rate": 1e30, "warmup_steps": 0}, steps=4, checkpoint={"every": 0})
     with pytest.raises(RunError, match="not finite") as caught:

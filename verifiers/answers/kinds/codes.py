@@ -54,10 +54,10 @@ _SHAPES = tuple(
         (_ANY, r"[^\w\\∞∅°]{1,60}"),  # ??, ==, ) ] >
         # 10 Downing Street, 2-butanol
         (" -", r"\d+[A-Z]? (?:[A-Z][a-z]+ ?){2,}|\d{5} [A-Z][a-z]+|\d+(?:,\d+)*-[a-z]{4,}"),
-        # He-4, 5 R 2
-        ("-Rspdf", r"[A-Z][a-z]?-\d+|[A-Z]{1,3}(?:-[A-Z]{1,3})+ \d+|\d+ ?R ?\d+|(?:\[[A-Z][a-z]\] ?)?\d[spdf]\^?\d[^-+=]*"),
+        # He-4, 1s^2 2s^1
+        ("-spdf", r"[A-Z][a-z]?-\d+|[A-Z]{1,3}(?:-[A-Z]{1,3})+ \d+|(?:\[[A-Z][a-z]\] ?)?\d[spdf]\^?\d[^-+=]*"),
         ("-:/E", r"O-O(?:-O)?|\d/\d-\d/\d|[0-9a-f:]*::[0-9a-f:]*|(?P<n>\d+)/(?P=n)|24/7.*|\d{4}/\d\d .*|\d{3,}E\d+"),
-        ("/o", r"[nN]/[aA]|\d+(?:\.\d+)? out of \d+(?: [a-z]+)?"),
+        ("/oR", r"[nN]/[aA]|\d+ ?R ?\d+|\d+(?:\.\d+)? out of \d+(?: [a-z]+)?"),
     )
 )
 """Each with the characters of which every match has one."""
