@@ -20,8 +20,8 @@ BETWEEN = r"between(?! the\b| (?-i:[A-Z][a-z]))"  # "between 2 and 3", not "betw
 # "about 18", but not "a book about art"; and a decimal number is no less stated for being rounded: "about 2.4 hours"
 NEARLY = r"(?:roughly|(?:about|around)(?=[^\d\\]{0,12}[\d\\])|approximately|nearly|almost)(?!\D{0,12}\d[\d,]*\.\d)"
 UNSURE = lazy_compile(
-    rf"\b(?:{DENIES}|{DOUBTS}|{LEAVES_OPEN}|if|{WRONG}|no|none|without|when|where|because|than|but|about|could|may)\b"
-    r"|n['\u2019]t\b|\?",
+    rf"\b(?:{DENIES}|{DOUBTS}|{LEAVES_OPEN}|if|{WRONG}|no|none|without|when|where|because|than|but|about|could"
+    r"|(?<!\d )may(?! \d))\b|n['\u2019]t\b|\?",
     re.IGNORECASE,
 )
 """What makes a sentence no plain statement."""

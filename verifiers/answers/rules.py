@@ -109,9 +109,7 @@ def one_number(gold: Gold, text: str, source: str, rules: Rules) -> bool:
     is_percent = number.unit == (PERCENT,) and "%" in text and abs(expected.value) > 1  # 50% of them is 50, not 0.5
     if (expected.unit or (number.unit == (PERCENT,) and not is_percent)) and expected.unit != number.unit:
         return False
-    if expected.value == number.value:
-        return True
-    return rules.close(expected.value, number.value) is not None
+    return expected.value == number.value or rules.close(expected.value, number.value) is not None
 
 
 def only_number(text: str) -> Number | None:

@@ -79,6 +79,7 @@ MARKS: dict[Source, str] = {
 
 _INVISIBLE = lazy_compile("[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 _MARKED = lazy_compile(r"\\(?:boxed|fbox)|####|\{\s?\"|\b(?:the )?(?:final )?answer\b", re.IGNORECASE)
+_CHANNELS = (("<|channel>thought", "<channel|>"), ("<|channel|>analysis", "<|channel|>final<|message|>"))
 _JOINS = lazy_compile(
     r"\A(?:[\s$*]|\\[(\[]|either\b)+|(?:[\s$*,.;:<>]|\\[)\]]|\b(?:or|and|so|then)\b)+\Z", re.IGNORECASE
 )
@@ -252,6 +253,8 @@ def after_reasoning(format: Format, completion: Completion) -> str | None:
     Where it is a channel (raw tokens of Gemma 4 and gpt-oss), the text after the last one.
     """
     text = visible(whole_turn(format, completion)[0])
-    for end in ("<channel|>", "<|channel|>final<|message|>") if "channel|>" in text else ():
+    for start, end in _CHANNELS if "<|channel" in text or "<channel|>" in text else ():
         text = text.rpartition(end)[2]
+        if start in text:
+            return None
     return after_block(text, format.reasoning)

@@ -132,15 +132,13 @@ def corrections(text: str, end: int, answers: tuple[str, ...]) -> Corrections:
     if _is_taken_back_abroad(rest, answers):
         return Corrections(further, True)
     if not any(map(rest.lower().__contains__, _HINTS)):
-        return Corrections([value for value in further if value], "" in further)
+        return Corrections(list(filter(None, further)), "" in further)
     if _DISOWNED.search(rest):
         return Corrections(further, True)
     words = list(islice(_CORRECTING.finditer(rest), _MOST))
     further += _corrected(rest, words, answers)
     rejected = "" in further or (bool(words) and _are_replaced(answers, rest))
-    return Corrections(
-        [value for value in further if value], rejected or (not further and _is_taken_back(rest, answers))
-    )
+    return Corrections(list(filter(None, further)), rejected or (not further and _is_taken_back(rest, answers)))
 
 
 def _corrected(rest: str, words: list[re.Match[str]], answers: tuple[str, ...]) -> list[str]:

@@ -48,7 +48,9 @@ def hashes(text: str) -> ExtractedAnswer | None:
     lines = [(match[1].strip(), match.end()) for match in deque(_LINE.finditer(text), maxlen=MAX_ANSWERS)]
     marked = [(line, at) for line, at in lines if _STARTS_LIKE_NUMBER.match(line)]
     if len(marked) > 1 or (marked and marked[0][1] < end):
-        marked = [(line, at) for line, at in marked if at >= end or not _is_heading(line)]
+        marked = [
+            (line, at) for line, at in marked if at >= end or (is_value(_answer(line)) and not _HEADING.match(line))
+        ]
     if not marked and lines and lines[-1][1] >= end:
         marked = lines[-1:]
     if inline := _inline(text, end):
@@ -58,10 +60,6 @@ def hashes(text: str) -> ExtractedAnswer | None:
     if len(marked) == 1 and (said := stated(marked[0][0])):  # "#### Answer: C"
         return extracted(list(said.answers), "hashes", denied=said.denied, end=marked[0][1])
     return extracted([_answer(line) for line, _ in marked], "hashes", end=marked[-1][1])
-
-
-def _is_heading(line: str) -> bool:
-    return _HEADING.match(line) is not None or not is_value(_answer(line))
 
 
 def _inline(text: str, end: int) -> tuple[str, int] | None:

@@ -99,9 +99,10 @@ _ACTS = lazy_compile(
     r"(?:The\s)?(?P<name>[A-Z][\w.'-]*(?:\s[A-Z][\w.'-]*){0,4})\s"
     r"(?:[a-z]{2,}(?:s|ed)|won|wrote|sang|had|became|took|led|is|was|are|were)\s(?!that\b|whether\b)(?![^\n]*(?:\bby\b|;))"
 )
-_ASIDE = lazy_compile(
+_ASIDE = lazy_compile(  # The Full Monty (1997), 灭霸(Thanos) (ACG-SimpleQA)
     r"(['\"*]?[A-Za-z][^()\n]{1,40}?)\s*\((?![^()]*[A-Z][a-z]{2})[^()\n]{1,80}\)\.?"
-)  # The Full Monty (1997)
+    r"|([\u4e00-\u9fff]{1,20})[(\uff08][^()\uff08\uff09\u4e00-\u9fff\n]{1,60}[)\uff09]"
+)
 
 
 def number_at_end(text: str) -> ExtractedAnswer | None:
@@ -216,7 +217,7 @@ def named(sentence: str) -> str | None:
     if UNSURE.search(sentence) or _REPORTS.search(sentence):
         return None
     if aside := _ASIDE.fullmatch(sentence):
-        return aside[1]
+        return aside[1] or aside[2]
     said, topic = list(_SAYS.finditer(sentence)), _TOPIC.match(sentence)
     if said and _CLAUSES.search(sentence, said[0].end(), said[-1].start()):
         return None

@@ -138,7 +138,8 @@ def _first_marker(text: str) -> int | None:
 
 def _is_remark(answer: str) -> bool:
     """Whether a statement is none beside others: "The answer is correct.", "Answer: Let us count the eggs." """
-    return answer.lower() in _REMARKS or (len(answer.split()) >= _MANY_WORDS and not is_value(answer))
+    is_known = answer.lower() in _REMARKS or answer.endswith("の通りです")  # "as follows" (jfinqa)
+    return is_known or (len(answer.split()) >= _MANY_WORDS and not is_value(answer))
 
 
 def _start(text: str, word: re.Match[str]) -> int | None:

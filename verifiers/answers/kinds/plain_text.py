@@ -23,7 +23,7 @@ _CHARACTERS = str.maketrans(
     {
         **dict.fromkeys("‐‑‒–—―−⁻", "-"),  # noqa: RUF001
         **dict.fromkeys("’‘´′", "'"),  # noqa: RUF001
-        **dict.fromkeys("“”„«»″", '"'),
+        **dict.fromkeys("“”„«»″《》「」『』", '"'),
         **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad\u200e\u200f\u202a\u202b\u202c\u2066\u2067\u2068\u2069"),
         **dict.fromkeys("⋅∙•", "·"),
         "×": "x", "→": "->", "⁄": "/",  # noqa: RUF001

@@ -26,7 +26,7 @@ MAX_SIGNS = 4  # plus-minus signs in one item; each doubles the number of values
 # What may stand left of "= 5".
 _PART = r"(?:[A-Za-z]{1,3}(?:_\{?\\?\w{1,9}\}?)?|\|[A-Za-z]{1,2}\|)"  # of a ratio V_1:V_2
 _PART_OF_RATIO = lazy_compile(r"[^A-Za-z]*(?:\\[a-z]+[^A-Za-z]*)*|[A-Za-z]")
-_FRACTION = r"\\frac\{\d{1,4}\}\{\d{1,4}\}"
+_FRACTION = r"\\frac\{(?:\d{1,4}|\d{0,4}\\pi)\}\{\d{1,4}\}"
 _INDEX = r"(?:_(?:\\?\w{1,9}|\{[^{}=<>^]{1,20}\}))"
 _NAME = "|".join(
     (
@@ -37,7 +37,7 @@ _NAME = "|".join(
         r"\\(?:vec|overline|overrightarrow|hat|bar|d?dot)\s?\{(?:[A-Za-z ]{1,4}|\\[a-z]{2,7} ?)\}"
         r"(?:_\{?\w{1,3}\}?)?'{0,2}(?:\s?\([A-Za-z]\))?",
         r"[A-Za-z]'{0,2}(?:\^\{-1\})?\([A-Za-z0-9,| ]{1,9}\)|[A-Za-z]_\{?\w{1,3}\}?\s?\([a-z]\)",  # f(x), y_p(x)
-        rf"[A-Za-z]'{{0,2}}\(-?(?:[\d./]{{1,9}}|{_FRACTION})\)",  # f(-2)
+        rf"[A-Za-z]'{{0,2}}\(-?(?:[\d./]{{1,9}}|{_FRACTION})\)",  # f(-2), f(\frac{2\pi}{3})
         r"[PE]\s?[(\[][^()\[\]=<>]{1,30}[)\]]",  # probabilities and expected values
         r"p\s?(?:O?H|K(?:_\{?\s?\w{1,3}\s?\}?)?)",  # pH, pK_a
         r"[pPzZtTF]\s?-\s?(?:value|score|statistic|stat|ratio)|df|d\.f\.?",  # of a test
