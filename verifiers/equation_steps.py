@@ -145,7 +145,7 @@ class LabelledSteps(Segmented, Verifier):
         Case("add\ntake\nrest", None, "three steps, two labels",
              info={"labels": [1, 1]}, options={"column": "labels"}),
         Case("add", None, "the row has no labels", options={"column": "labels"}),
-        Case("", None, "label-steps writes null for a completion without steps", info={"labels": None},
+        Case("", None, "null, as for a completion without steps", info={"labels": None},
              options={"column": "labels"}),
     )  # fmt: skip
 

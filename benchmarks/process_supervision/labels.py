@@ -74,6 +74,6 @@ def reward_model(task: Task, model: str, out: Path, max_new_tokens: int) -> Path
     train_reward_model(task, labels, out, Request(process=True, model=model), fit, console=console)
     rows = [json.loads(line) for line in tried.read_text(encoding="utf-8").splitlines()]
     sampled = sum(sum(row["num_tokens"]) for row in rows)
-    cost = {"tokens": sampled + summary.statuses["steps"]["tokens"], "seconds": time.process_time() - began}
+    cost = {"tokens": sampled + summary.counts["tokens"], "seconds": time.process_time() - began}
     (out / COST).write_text(json.dumps(cost) + "\n", encoding="utf-8")
     return out

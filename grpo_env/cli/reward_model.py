@@ -91,7 +91,6 @@ def label_steps(
     segments: Annotated[
         Literal["line", "paragraph", "sentence", "marker"], typer.Option(help="Where a step ends.")
     ] = "line",
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N rows.")] = None,
     restart: Annotated[bool, typer.Option("--restart", help="Discard the work of an interrupted run.")] = False,
     overwrite: Overwrite = False,
     verifiers: VerifierFiles = None,
@@ -113,12 +112,12 @@ def label_steps(
             load_task(task, keys),
             completions,
             OutputFile(out, restart, overwrite),
-            Request(rollouts, segments, limit),
+            Request(rollouts, segments),
             model=model,
             console=console,
             **settings,
         )
-    if summary.completions and summary.statuses["steps"]["good"]:
+    if summary.counts["good"]:
         hint = f"Next: grpo_env reward-model train {task} {out} --process --out FOLDER"
         say(f"Wrote {out}. {hint}")
     elif summary.completions:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -23,11 +23,11 @@ from grpo_env.taskfile.schema import AnySplit
 from grpo_env.taskfile.task import Task
 from grpo_env.workers.core_count import usable_cores
 
-from .chunks import cut_file
+from .chunks import Chunk, cut_file
 from .columns import Fields
 from .input_file import InputFile, require_rows
 from .isolate_failures import isolate_failures
-from .job import Job
+from .job import ChunkResult, Job
 from .parallel import map_on_workers
 from .problems import Problems, ReturningGroups, warn
 from .resume import OutputFile, ResumableOutput, StreamOutput, examples_hash, resumable
@@ -54,6 +54,21 @@ class Options:
     """The number of processes; 0: one for each core."""
 
 
+Results = Generator[ChunkResult, None, None]
+
+
+@dataclass(frozen=True)
+class Runner:
+    """What does the job: the worker processes, or a command that scores in its own way."""
+
+    run: Callable[[Job, Iterable[Chunk]], Results]
+    """The results of chunks, in order. It begins once the output can be written."""
+    identity: Mapping[str, Any] = field(default_factory=dict)
+    """What they depend on besides the job."""
+    rows: int | None = None
+    """Rows of a chunk, without the rest of a group; none: ``CHUNK_ROWS``."""
+
+
 def score_files(
     task: Task,
     files: Sequence[Path],
@@ -61,6 +76,7 @@ def score_files(
     options: Options | None = None,
     *,
     console: Console,
+    runner: Runner | None = None,
 ) -> ScoreSummary:
     """Score ``files`` (``-`` is standard input) into ``out``, ``.jsonl`` or ``.parquet``; ``None``: standard output.
 
@@ -68,6 +84,7 @@ def score_files(
     of the files, progress, problems and the summary. Raises ``UsageError``, ``RunError``.
     """
     options = options or Options()
+    runner = runner or Runner(partial(_on_workers, options.workers or usable_cores()))
     if out is not None:  # before pipes are read
         check_new(out.path, (".jsonl", ".parquet"), overwrite=True)
     inputs = _open_inputs(task, files, options)
@@ -76,12 +93,12 @@ def score_files(
     examples = _examples(task, options.split, {file.file_format.joins for file in inputs})
     readers = tuple(file.reader(examples, options.text) for file in inputs)
     job = Job(task, tuple(file.name for file in inputs), readers, options.text, options.advantages)
-    identity = _identity(task, inputs, options, examples) if all(file.seekable for file in inputs) else None
+    identity = _identity(task, inputs, options, examples, runner) if all(file.seekable for file in inputs) else None
     output = StreamOutput() if out is None else ResumableOutput(out, identity, [*files, *task.data_files])
     with output:
         start, completions_before = time.perf_counter(), output.summary.completions
         with resumable(output, counted(output.summary.rows, "row"), "rows", console):
-            _score_rest(job, inputs, output, options.workers or usable_cores(), console)
+            _score_rest(job, inputs, output, runner, console)
         rejects_file = output.finish(partial(write_parquet, task) if out and out.path.suffix == ".parquet" else None)
     seconds = time.perf_counter() - start
     print_summary(output.summary, task, console, seconds=seconds, completions_before=completions_before)
@@ -116,17 +133,17 @@ def _score_rest(
     job: Job,
     inputs: Sequence[InputFile],
     output: StreamOutput | ResumableOutput,
-    workers: int,
+    runner: Runner,
     console: Console,
 ) -> None:
     """Score what ``output`` does not have yet."""
     chunks = chain.from_iterable(
-        cut_file(number, reader.in_groups(inputs[number].rows()), reader.key)
+        cut_file(number, reader.in_groups(inputs[number].rows()), reader.key, runner.rows)
         for number, reader in enumerate(job.readers)
     )
     size_before = sum(chunk.size for chunk in islice(chunks, output.chunks))
     size = _total_size(inputs) if console.is_terminal else None
-    results = map_on_workers(job, chunks, workers, partial(isolate_failures, job))
+    results = runner.run(job, chunks)
     problems, returning = Problems(inputs, console), ReturningGroups(inputs, console)
     # Closed at once if writing fails: the processes wait for more work as long as it is open.
     with progress(None if size is None else size - size_before, console) as advance, closing(results):
@@ -139,13 +156,19 @@ def _score_rest(
     output.summary.returning_groups += returning.count
 
 
+def _on_workers(count: int, job: Job, chunks: Iterable[Chunk]) -> Results:
+    return map_on_workers(job, chunks, count, partial(isolate_failures, job))
+
+
 def _total_size(inputs: Sequence[InputFile]) -> int | None:
     """The sum of the sizes of all chunks, if it is known."""
     sizes = [file.size for file in inputs]
     return None if None in sizes else sum(size for size in sizes if size is not None)
 
 
-def _identity(task: Task, inputs: Sequence[InputFile], options: Options, examples: Sequence[Example]) -> dict[str, Any]:
+def _identity(
+    task: Task, inputs: Sequence[InputFile], options: Options, examples: Sequence[Example], runner: Runner
+) -> dict[str, Any]:
     """Everything that the output depends on."""
     return {
         "grpo_env": __version__,
@@ -154,4 +177,5 @@ def _identity(task: Task, inputs: Sequence[InputFile], options: Options, example
         "options": {key: value for key, value in asdict(options).items() if key != "workers"},
         "examples": examples_hash(examples),
         "inputs": {file.name: file.identity() for file in inputs},
+        **runner.identity,
     }

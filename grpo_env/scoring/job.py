@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Any, NamedTuple
 
+from grpo_env.core import score_groups
 from grpo_env.rows.jsonl import dump_line
 from grpo_env.rows.reader import Line, Record, parse
 from grpo_env.taskfile.task import Task
@@ -16,7 +17,7 @@ from .chunks import Chunk
 from .group_advantages import Advantage, group_advantages
 from .row_reader import InputRow, RowReader
 from .score_row import score_row
-from .scorer import RowResult, score_rows
+from .scorer import RowResult, Scorer, score_rows
 from .summary import ScoreSummary
 
 
@@ -56,6 +57,7 @@ class Job:
     readers: tuple[RowReader, ...]
     text: bool = True
     advantages: bool = False
+    score: Scorer = score_groups
 
     def __call__(self, chunk: Chunk) -> ChunkResult:
         """Score a chunk. Never raises because of its rows."""
@@ -65,7 +67,7 @@ class Job:
         rows = [row for row in read if not row.skipped]
         summary.skipped = len(read) - len(rows)
         lines, rejects = [], []
-        results = score_rows(self.task, rows)
+        results = score_rows(self.task, rows, self.score)
         advantages = iter(self._advantages(results))
         for result in results:
             try:

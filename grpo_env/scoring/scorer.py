@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, groupby, islice
 from typing import NamedTuple
 
-from grpo_env.core import Group, Score, score_groups
+from grpo_env.core import Group, Score, Verifier, score_groups
 from grpo_env.rows.reader import Record
 from grpo_env.taskfile.task import Task
 
 from .chunks import cut_file
 from .columns import Fields
 from .row_reader import InputRow, RowReader
+
+Scorer = Callable[[Verifier, Sequence[Group]], list[list[Score]]]
 
 
 class RowResult(NamedTuple):
@@ -45,8 +47,8 @@ def score_records(task: Task, fields: Fields, records: Iterable[Record]) -> Iter
         yield from score_rows(task, reader.read_all(chunk.rows))
 
 
-def score_rows(task: Task, rows: Iterable[InputRow]) -> list[RowResult]:
-    """Score rows in order. Rows that could not be read are in no group, and do not end one."""
+def score_rows(task: Task, rows: Iterable[InputRow], score: Scorer = score_groups) -> list[RowResult]:
+    """Score rows in order, by ``score``. Rows that could not be read are in no group, and do not end one."""
     in_order, groups = list(rows), list[Group]()
     readable = [place for place, row in enumerate(in_order) if not row.problem]
     for key, adjacent in groupby(readable, lambda place: in_order[place].group):
@@ -61,5 +63,5 @@ def score_rows(task: Task, rows: Iterable[InputRow]) -> list[RowResult]:
         else:
             completions = [completion for row in members for completion in row.completions]
             groups.append(Group(members[0].example, completions))
-    scores = chain.from_iterable(score_groups(task.verifier, groups))
+    scores = chain.from_iterable(score(task.verifier, groups))
     return [RowResult(row, tuple(islice(scores, 0 if row.problem else len(row.completions)))) for row in in_order]

@@ -50,6 +50,8 @@ class ScoreSummary:
     """The same of its failures, whose statuses are in ``FAILURES``."""
     zero_reasons: Counter[str] = field(default_factory=Counter)
     """How often the metric was 0 for a reason, of two reasons at most."""
+    counts: Counter[str] = field(default_factory=Counter)
+    """What a ``Runner`` counts."""
     seconds: float = 0.0
     """Processor time of the processes that score."""
 

@@ -12,18 +12,16 @@ from rich.console import Console
 
 from grpo_env.cli.app import main
 from grpo_env.confidence_intervals import wilson
-from grpo_env.core import Completion, Example
-from grpo_env.errors import UsageError
+from grpo_env.errors import RunError, UsageError
 from grpo_env.results.export import export_file
 from grpo_env.results.export.training_sets import Prm
 from grpo_env.results.report import make_report, render
 from grpo_env.results.rows import read_scores
-from grpo_env.scoring import OutputFile, score_files
+from grpo_env.scoring import OutputFile
 from grpo_env.scoring.summary import ScoreSummary
 from grpo_env.taskfile.task import load_task
 from grpo_env.trainer.commands import label_steps as module
 from grpo_env.trainer.commands.label_steps import Request, label_steps
-from grpo_env.verifiers.equation_steps import LabelledSteps
 
 from .chain import BREAK, CHAIN, END, LONGEST, A, B, Chain, make_chain
 
@@ -47,13 +45,17 @@ def file(tmp_path: Path) -> Path:
 
 def call(chain: Chain, file: Path, out: Path, console: Console, **options: Any) -> ScoreSummary:
     settings = {"model": chain.policy.name, "sampling.max_new_tokens": LONGEST, "engine.device": "cpu"}
-    request = Request(**{name: options.pop(name) for name in ("rollouts", "limit", "segments") if name in options})
+    request = Request(**{name: options.pop(name) for name in ("rollouts", "segments") if name in options})
     return label_steps(chain.task, file, OutputFile(out), request, console=console, **{**settings, **options})
 
 
 def labeled(chain: Chain, file: Path, out: Path, **options: Any) -> list[dict[str, Any]]:
     call(chain, file, out, Console(quiet=True), **options)
     return [json.loads(line) for line in out.read_text().splitlines()]
+
+
+def labels_of(row: dict[str, Any]) -> list[float]:
+    return [step["value"] for step in row["parts"]["rollouts"]["steps"]]
 
 
 @cache
@@ -71,11 +73,11 @@ def test_labels_are_the_chances_of_a_correct_answer(chain: Chain, file: Path, tm
     covered, errors = [], []
     for row in rows:
         lines = [line for line in row["text"].split("\n") if line]
-        assert len(row["labels"]) == len(lines)
-        steps = row["parts"]["rollouts"]["steps"]
-        assert [row["text"][step["start"] : step["end"]] for step in steps] == lines
-        for step, soft in zip(steps, row["labels"], strict=True):
-            assert step["value"] == soft
+        part = row["parts"]["rollouts"]
+        assert part["value"] == min(labels_of(row))
+        assert [row["text"][step["start"] : step["end"]] for step in part["steps"]] == lines
+        for step in part["steps"]:
+            soft = step["value"]
             prefix = row["text"][: step["end"] + 1]  # with the line break
             if len(prefix) < len(row["text"]):
                 truth = chance(LONGEST - len(prefix), BREAK, TOKENS[prefix[-2]])
@@ -94,8 +96,8 @@ def test_completions_that_begin_alike_share_their_continuations(chain: Chain, tm
     path = tmp_path / "completions.jsonl"
     path.write_text(json.dumps({"id": "x", "prompt": "a", "completions": ["a\nb\na", "a\nb\nb"]}) + "\n")
     first, second = labeled(chain, path, tmp_path / "steps.jsonl", rollouts=8)
-    assert first["labels"][:2] == second["labels"][:2]
-    assert (first["labels"][2], second["labels"][2]) == (1, 0)
+    assert labels_of(first)[:2] == labels_of(second)[:2]
+    assert (labels_of(first)[2], labels_of(second)[2]) == (1, 0)
 
 
 def test_the_sampled_tokens_are_counted(chain: Chain, tmp_path: Path) -> None:
@@ -103,8 +105,9 @@ def test_the_sampled_tokens_are_counted(chain: Chain, tmp_path: Path) -> None:
     path, console = tmp_path / "completions.jsonl", Console(record=True, width=200)
     path.write_text(json.dumps({"id": "x", "prompt": "a", "completions": ["a\nb", "a\na"]}) + "\n")
     summary = call(chain, path, tmp_path / "steps.jsonl", console, rollouts=8, **{"sampling.max_new_tokens": 3})
-    assert summary.statuses["steps"]["tokens"] == 8
-    assert "; 8 tokens sampled in " in console.export_text()
+    assert summary.counts["tokens"] == 8
+    assert "4 steps of 2 completions, " in (printed := console.export_text())
+    assert "; 8 tokens sampled" in printed
 
 
 def test_an_interrupted_run_resumes_with_the_same_labels(
@@ -117,50 +120,56 @@ def test_an_interrupted_run_resumes_with_the_same_labels(
         return original(*args)
 
     monkeypatch.setattr(module, "ROWS", 2)
-    whole, calls, original = labeled(chain, file, tmp_path / "whole.jsonl", rollouts=2), [], module.continuations
+    counts = call(chain, file, tmp_path / "whole.jsonl", Console(quiet=True), rollouts=2).counts
+    whole = [json.loads(line) for line in (tmp_path / "whole.jsonl").read_text().splitlines()]
+    calls, original = [], module.continuations
     with monkeypatch.context() as patch:
         patch.setattr(module, "continuations", interrupted)
         with pytest.raises(KeyboardInterrupt):
             labeled(chain, file, tmp_path / "steps.jsonl", rollouts=2)
     with pytest.raises(UsageError, match="rollouts was 2, is 3"):
         labeled(chain, file, tmp_path / "steps.jsonl", rollouts=3)
-    again = labeled(chain, file, tmp_path / "steps.jsonl", rollouts=2)
+    with pytest.raises(UsageError, match='segments was "line", is "sentence"'):
+        labeled(chain, file, tmp_path / "steps.jsonl", rollouts=2, segments="sentence")
+    with pytest.raises(UsageError, match=r"sampling\.temperature was 1\.0, is 0\.5"):
+        labeled(chain, file, tmp_path / "steps.jsonl", rollouts=2, **{"sampling.temperature": 0.5})
+    console = Console(record=True, width=200)
+    resumed = call(chain, file, tmp_path / "steps.jsonl", console, rollouts=2)
+    assert "resuming after 4 rows of an interrupted run" in console.export_text()
+    assert resumed.counts == counts
+    again = [json.loads(line) for line in (tmp_path / "steps.jsonl").read_text().splitlines()]
     assert [{**row, "seconds": 0} for row in again] == [{**row, "seconds": 0} for row in whole]
 
 
-def test_the_labels_are_read_by_export_report_and_labelled_steps(chain: Chain, file: Path, tmp_path: Path) -> None:
+def test_the_labels_are_read_by_export_and_report(chain: Chain, file: Path, tmp_path: Path) -> None:
     out = tmp_path / "steps.jsonl"
-    rows = labeled(chain, file, out, rollouts=2, limit=3)
+    rows = labeled(chain, file, out, rollouts=2)
     stopped = [{**row, "finish_reason": "stop"} for row in read_scores(out)]
     export_file(stopped, Prm(part="rollouts", min_step=0.5), tmp_path / "prm.jsonl")
     exported = [json.loads(line) for line in (tmp_path / "prm.jsonl").read_text().splitlines()]
     assert {tuple(row["completions"]) for row in exported} == {tuple(row["text"].split()) for row in rows}
     (first,) = [row for row in exported if row["completions"] == ["a", "b", "ba"]]
-    assert first["labels"] == [label >= 0.5 for label in rows[0]["labels"]]
+    assert first["labels"] == [label >= 0.5 for label in labels_of(rows[0])]
     assert "rollouts" in render(make_report(out))
-    for row in rows:
-        score = LabelledSteps("labels")(Example("x", info=row), Completion(row["text"]))
-        assert [step.value for step in score.steps] == row["labels"]
 
 
-def test_the_labeled_file_has_the_columns_of_the_task_and_is_scored_by_it(gold: Chain, tmp_path: Path) -> None:
-    """The gold answer and ``labelled_steps`` are read from the rows; a completion without steps is unscored."""
-    file, out = tmp_path / "in.jsonl", tmp_path / "steps.jsonl"
+def test_a_completion_without_steps_has_no_label(chain: Chain, tmp_path: Path) -> None:
+    file = gold_rows(tmp_path / "in.jsonl", "a", text="\n")
+    (row,) = labeled(chain, file, tmp_path / "steps.jsonl", rollouts=1)
+    assert row["parts"]["rollouts"] == {"status": "not_applicable", "explanation": "no steps"}
+
+
+def test_files_without_questions_are_joined_with_those_of_any_split(chain: Chain, tmp_path: Path) -> None:
+    other, bodies = tmp_path / "batch.jsonl", [{"choices": [{"message": {"content": "a\nb\na"}}]}] * 2
     rows = [
-        {"id": "x", "prompt": "a", "gold": "a", "list": ["p", "q"], "completion": text} for text in ("a\nb\na", "\n")
+        {"custom_id": id, "response": {"body": body}} for id, body in zip(("train/0", "eval/0"), bodies, strict=True)
     ]
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    steps = labeled(gold, file, out, rollouts=1)
-    assert [(row["gold"], row["list"], "completions" in row) for row in steps] == [("a", ["p", "q"], False)] * 2
-    assert [row["labels"] is None for row in steps] == [False, True]
-    labels = {"use": "labelled_steps", "column": "labels", "process": 1.0}
-    keys = {"dataset.answer": "{{ gold }}", "verifiers.labels": labels}
-    task = load_task(gold.task.source, {**keys, "verifiers.test_ends_with_gold": {}, "metric": "test_ends_with_gold"})
-    summary = score_files(task, [out], OutputFile(tmp_path / "scores.jsonl"), console=Console(quiet=True))
-    again = [json.loads(line) for line in (tmp_path / "scores.jsonl").read_text().splitlines()]
-    assert (summary.bad_rows, len(again)) == (0, 2)
-    assert [step["value"] for step in again[0]["parts"]["labels"]["steps"]] == steps[0]["labels"]
-    assert again[1]["parts"]["labels"]["status"] == "not_applicable"
+    other.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    steps = labeled(chain, other, tmp_path / "steps.jsonl", rollouts=1)
+    assert [(row["id"], row["prompt"], len(labels_of(row))) for row in steps] == [
+        ("train/0", "a", 3),
+        ("eval/0", "a", 3),
+    ]
 
 
 def test_an_empty_file_is_refused_as_by_score(chain: Chain, tmp_path: Path) -> None:
@@ -187,19 +196,24 @@ def test_the_command_warns_if_nothing_can_be_told_apart(
     assert "3 steps of 1 completion, 0% of them" in printed
     assert "No step has a correct continuation, so there is nothing for a reward model to tell apart" in printed
     assert "Next:" not in printed
-    assert json.loads(out.read_text())["gold"] == "c"
+    assert labels_of(json.loads(out.read_text())) == [0, 0, 0]
 
 
-def test_rows_that_cannot_be_continued_are_rejected(chain: Chain, tmp_path: Path) -> None:
+def test_completions_that_cannot_be_continued_have_an_unscored_part_with_the_reason(
+    chain: Chain, tmp_path: Path
+) -> None:
     path, out = tmp_path / "completions.jsonl", tmp_path / "steps.jsonl"
     texts = ["a\nb\na", "ab" * LONGEST, "a?b"]
     path.write_text("".join(json.dumps({"id": "x", "prompt": "a", "completion": text}) + "\n" for text in texts))
-    assert [row["text"] for row in labeled(chain, path, out, rollouts=1)] == texts[:1]
-    rejects = [json.loads(line) for line in (tmp_path / "steps.rejects.jsonl").read_text().splitlines()]
-    assert [(row["line"], row["problem"]) for row in rejects] == [
-        (2, "has 24 tokens, more than sampling.max_new_tokens=12"),
-        (3, f"the tokens of {chain.policy.name} do not give its text back"),
+    with_labels, *others = labeled(chain, path, out, rollouts=1)
+    assert len(labels_of(with_labels)) == 3
+    assert [(row["text"], row["parts"]["rollouts"]["explanation"]) for row in others] == [
+        (texts[1], "has 24 tokens, more than sampling.max_new_tokens=12"),
+        (texts[2], f"the tokens of {chain.policy.name} do not give its text back"),
     ]
+    assert {row["parts"]["rollouts"]["status"] for row in others} == {"not_applicable"}
+    assert all("value" in row["parts"]["test_ends_with_a"] for row in others)
+    assert not (tmp_path / "steps.rejects.jsonl").exists()
 
 
 @pytest.fixture(scope="module")
@@ -219,7 +233,7 @@ def gold_rows(path: Path, golds: str, text: str = "a\nb\na") -> Path:
 def test_rows_of_one_id_are_judged_by_their_own_answers(gold: Chain, tmp_path: Path) -> None:
     """A text ends with a, with b, or with no letter, and never with c."""
     rows = labeled(gold, gold_rows(tmp_path / "in.jsonl", "abc"), tmp_path / "steps.jsonl", rollouts=8)
-    (a, *_, last_a), (b, *_, last_b), c = (row["labels"] for row in rows)
+    (a, *_, last_a), (b, *_, last_b), c = map(labels_of, rows)
     assert 0 < a < 1
     assert 0 < b <= 1 - a
     assert (last_a, last_b, c) == (1, 0, [0, 0, 0])
@@ -231,7 +245,7 @@ def test_a_prefill_in_the_text_is_read_once(chain: Chain, tmp_path: Path) -> Non
     rows = [{"id": "0", "prompt": "a", "completion": text} for text in ("a\nb\na", "b\na\nb\na")]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     bare, whole = labeled(chain._replace(task=task), tmp_path / "in.jsonl", tmp_path / "out.jsonl", rollouts=8)
-    assert bare["labels"] == whole["labels"]
+    assert labels_of(bare) == labels_of(whole)
     steps = [[(step["start"], step["end"]) for step in row["parts"]["rollouts"]["steps"]] for row in (bare, whole)]
     assert steps == [[(0, 1), (2, 3), (4, 5)], [(2, 3), (4, 5), (6, 7)]]
 
@@ -245,15 +259,28 @@ def test_rows_without_a_usable_gold_answer_are_skipped_as_by_score(gold: Chain, 
     assert not (tmp_path / "steps.rejects.jsonl").exists()
 
 
-def test_nothing_labeled_writes_no_file_and_says_why(gold: Chain, tmp_path: Path) -> None:
+def test_if_nothing_can_be_labeled_the_summary_says_why(gold: Chain, tmp_path: Path) -> None:
     console = Console(record=True, width=200)
     file, out = gold_rows(tmp_path / "in.jsonl", "aaa", text="a?b"), tmp_path / "steps.jsonl"
-    assert call(gold, file, out, console).bad_rows == 3
-    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+    assert call(gold, file, out, console).counts["steps"] == 0
     printed = console.export_text()
-    assert f"{file}, line 1: the tokens of {gold.policy.name} do not give its text back" in printed
-    assert "2 more rows: the tokens of" in printed
-    assert f"nothing was labeled, so {out} is not written" in printed
+    why = f"not_applicable: the tokens of {gold.policy.name} do not give its text back"
+    assert f"rollouts has no score; the first reason is {why}" in printed.replace("\n", " ")
+    assert "0 steps of 3 completions; 0 tokens sampled" in printed
+
+
+def test_an_engine_that_cannot_go_on_stops_the_run(
+    chain: Chain, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is no verifier that fails: nothing is written for rows that it would have labeled."""
+
+    def broken(*args: Any) -> Any:
+        raise RunError("the server is gone")
+
+    monkeypatch.setattr(module, "continuations", broken)
+    with pytest.raises(RunError, match="the server is gone"):
+        labeled(chain, file, tmp_path / "steps.jsonl")
+    assert [path.name for path in tmp_path.iterdir()] == [file.name]
 
 
 def test_what_cannot_be_labeled_is_refused(chain: Chain, file: Path, make_task, tmp_path: Path) -> None:
@@ -264,9 +291,3 @@ def test_what_cannot_be_labeled_is_refused(chain: Chain, file: Path, make_task, 
         labeled(chain, file, tmp_path / "x.jsonl", **{"loss.tis_cap": 2.0})
     with pytest.raises(UsageError, match=r"the name must end in \.jsonl"):
         labeled(chain, file, tmp_path / "x.parquet")
-    other, body = tmp_path / "batch.jsonl", {"choices": [{"message": {"content": "a"}}]}
-    other.write_text(json.dumps({"custom_id": "0", "response": {"body": body}}) + "\n")
-    with pytest.raises(
-        UsageError, match=r"batch.jsonl: has no questions of its own; label what this writes: grpo_env score"
-    ):
-        labeled(chain, other, tmp_path / "x.jsonl")

@@ -62,7 +62,7 @@ def test_missing_columns_are_problems_of_the_example() -> None:
 
 @pytest.mark.parametrize("info", [{}, {"labels": None}])
 def test_a_row_without_labels_is_unscored_and_no_problem_of_the_data(info: dict[str, None]) -> None:
-    """As ``label-steps`` writes it for a completion without steps, and as a new completion of an example has it."""
+    """As of a completion without steps, and as a new completion of an example has it."""
     example, verifier = Example("x", info=info), LabelledSteps("labels")
     assert verifier.problem(example) is None
     score = verifier(example, Completion("add"))

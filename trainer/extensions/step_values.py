@@ -89,9 +89,9 @@ def step_values(
 
 def step_boundaries(policy: Policy, task: Task, rollout: Rollout) -> list[int]:
     """Indices of the tokens that end the lines of a completion, without those after which no token is left."""
-    ends = completion_ends(policy.decode, rollout)
+    ends = completion_ends(policy.decode, rollout)[:-1]
     found = task.step_ends(rollout.completion(task.format.prefill), ends, "line")
-    return sorted({step.token for step in found if step.token is not None and step.token < len(rollout.ids) - 1})
+    return sorted({step.token for step in found if step.token is not None})
 
 
 def _shared_prefixes(
