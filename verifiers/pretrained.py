@@ -101,7 +101,7 @@ class Pretrained:
         outputs: list[list[list[float]]] = [[] for _ in texts]
         with torch.inference_mode():
             for batch in _batches([len(text.ids) for text in texts], batch_tokens):
-                rows = self._forward([texts[index] for index in batch])
+                rows = self.forward([texts[index] for index in batch])
                 rows = (rows if columns is None else rows[:, list(columns)]).float().cpu()
                 at = 0
                 for index in batch:
@@ -110,7 +110,7 @@ class Pretrained:
                     at += count
         return outputs
 
-    def _forward(self, texts: Sequence[Encoded]) -> torch.Tensor:
+    def forward(self, texts: Sequence[Encoded]) -> torch.Tensor:
         """The logits of a batch at the needed positions, text by text: (positions, labels)."""
         import torch
 

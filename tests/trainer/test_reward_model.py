@@ -8,7 +8,6 @@ import random
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,7 +21,7 @@ from grpo_env.taskfile.task import Task, load_task, make_verifier
 from grpo_env.trainer.commands.reward_model import FIGURES, Request, figure_lines, train_reward_model
 from grpo_env.trainer.engine.bundled import BUNDLED
 from grpo_env.trainer.reward_models.figures import Figures, held_out_figures, pair_accuracy
-from grpo_env.trainer.reward_models.fit import NO_LABEL, FitSettings, loss, padded
+from grpo_env.trainer.reward_models.fit import FitSettings, loss
 from grpo_env.trainer.reward_models.labels import (
     Judged,
     Labelled,
@@ -130,26 +129,22 @@ def test_the_seed_determines_the_model(task, file, tmp_path):
 
 
 def test_the_loss_is_a_binary_cross_entropy_over_known_labels():
-    labels = torch.tensor([[NO_LABEL, 0.25], [1.0, NO_LABEL]])
     by_hand = -0.25 * math.log(1 / (1 + math.exp(-2))) - 0.75 * math.log(1 - 1 / (1 + math.exp(-2)))
     by_hand += -math.log(1 / (1 + math.exp(1)))
-    one = SimpleNamespace(logits=torch.tensor([[[9.0], [2.0]], [[-1.0], [9.0]]]))
-    assert loss(one, labels).item() == pytest.approx(by_hand / 2)
-    assert loss(one, labels, num_items_in_batch=torch.tensor(8)).item() == pytest.approx(by_hand / 8)
-    two = SimpleNamespace(logits=torch.tensor([[[9.0, 9.0], [1.0, 3.0]], [[3.0, 2.0], [9.0, 0.0]]]))
-    assert loss(two, labels).item() == pytest.approx(by_hand / 2)
-    whole = SimpleNamespace(logits=torch.tensor([[2.0], [-1.0]]))
-    assert loss(whole, torch.tensor([0.25, 1.0])).item() == pytest.approx(by_hand / 2)
+    assert loss(torch.tensor([[9.0], [2.0], [-1.0]]), [None, 0.25, 1.0]).item() == pytest.approx(by_hand)
+    two = torch.tensor([[9.0, 9.0], [1.0, 3.0], [3.0, 2.0]])
+    assert loss(two, [None, 0.25, 1.0]).item() == pytest.approx(by_hand)
 
 
-def test_rows_are_padded_on_the_right():
-    lists = [{"ids": [5, 6], "types": None, "labels": [NO_LABEL, 1.0]}, {"ids": [7], "types": None, "labels": [0.5]}]
-    tensors = padded(lists, pad_id=3)
-    assert tensors["input_ids"].tolist() == [[5, 6], [7, 3]]
-    assert tensors["attention_mask"].tolist() == [[1, 1], [1, 0]]
-    assert tensors["labels"].tolist() == [[NO_LABEL, 1.0], [0.5, NO_LABEL]]
-    whole = padded([{"ids": [5], "types": [1], "labels": 1.0}], pad_id=0)
-    assert (whole["labels"].tolist(), whole["token_type_ids"].tolist()) == ([1.0], [[1]])
+def test_rows_at_once_do_not_change_what_is_learned(task, file, tmp_path):
+    def weights(at_once: int) -> dict[str, torch.Tensor]:
+        settings = FitSettings(1, 1e-2, batch_size=20, rows_at_once=at_once)
+        train(task, file, tmp_path / str(at_once), Request(), settings=settings)
+        return load_file(tmp_path / str(at_once) / "model.safetensors")
+
+    whole, in_parts = weights(20), weights(3)
+    for name, weight in whole.items():
+        torch.testing.assert_close(weight, in_parts[name], rtol=1e-3, atol=1e-4)
 
 
 def labelled(prompt: str, labels: tuple[float | None, ...], correct: bool | None, text: str = "") -> Labelled:

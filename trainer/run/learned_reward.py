@@ -17,6 +17,7 @@ import pyarrow.parquet
 from grpo_env.results.rows import ScoreRow, read_scores
 
 from ..config import RewardModelConfig
+from ..reward_models.fit import FitSettings, fit, save
 from ..reward_models.labels import judged_completions, label
 from ..reward_models.learned import LearnedPart, with_model
 from .checkpoint import RunFolder
@@ -60,9 +61,6 @@ def _model(run: Run, run_folder: RunFolder, learned: LearnedPart, due: int) -> P
     """
     if (folder := _model_folder(run_folder, due)).exists():
         return folder
-    # With transformers' Trainer, a second that other runs need not wait.
-    from ..reward_models.fit import FitSettings, fit, save
-
     began, settings, (task,) = time.perf_counter(), run.config.reward_model, run.tasks
     seed = random.Random(f"{run.config.seed}/{due}/reward model").randrange(2**31)
     verifier = learned.verifier
