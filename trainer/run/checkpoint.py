@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from grpo_env.errors import RunError, UsageError, memory_ran_out
 from grpo_env.taskfile.mixture import Mixture, load_mixture
@@ -19,6 +16,7 @@ from ..config import TrainConfig
 from ..engine.policy import Policy
 from ..engine.sharding import full_model_state, full_state, is_sharded, shard_state
 from .folder import MODEL, TASK, RunFiles, atomic_write, fsync, new_folder, read_config, write_errors
+from .run import Run
 
 KEPT = 2
 """Checkpoints of a run: the newest, and the one before in case a disk damages it."""
@@ -54,18 +52,9 @@ class RunFolder(RunFiles):
                 (self.path / MODEL).rename(self.path / f"{MODEL}-{self.steps_done()}")
             self.write_settings(config.model_dump())
 
-    def save(
-        self,
-        policy: Policy,
-        optimizer: torch.optim.Optimizer,
-        reference: Mapping[str, Tensor] | None,
-        step: int,
-    ) -> None:
-        """Checkpoint the state after ``step`` updates, completely or not at all, and keep the newest ``KEPT``.
-
-        ``reference`` holds the weights of a reference model that is updated during the run, otherwise ``None``.
-        """
-        state = {"step": step} | full_state(policy, optimizer, reference, self.writes)
+    def save(self, run: Run, step: int) -> None:
+        """Checkpoint the state after ``step`` updates, completely or not at all, and keep the newest ``KEPT``."""
+        state = {"step": step} | full_state(run.policy, run.optimizer, run.updated_reference, self.writes)
         if not self.writes:
             return
         final = self.path / "checkpoints" / f"step-{step:06d}"
@@ -88,14 +77,11 @@ class RunFolder(RunFiles):
         """Complete checkpoints, oldest first."""
         return list(self.numbered("checkpoints/step-").values())
 
-    def load(
-        self, policy: Policy, optimizer: torch.optim.Optimizer, reference: dict[str, Tensor] | None
-    ) -> tuple[int, list[str]]:
+    def load(self, run: Run) -> tuple[int, list[str]]:
         """Restore the newest intact checkpoint; returns its step, and a message for each corrupt one.
 
-        A run that was killed before its first checkpoint starts again at step 0, the state that ``policy`` is in.
-        Raises ``RunError`` if there are checkpoints but none is intact, if one does not fit what was loaded by the
-        settings, or if memory runs out.
+        A run that was killed before its first checkpoint starts again at step 0, the state that ``run`` is in. Raises
+        ``RunError`` if there are checkpoints but none is intact, or if one does not fit the settings.
         """
         messages: list[str] = []
         folder = self.path / "checkpoints"
@@ -103,11 +89,10 @@ class RunFolder(RunFiles):
             shutil.rmtree(unfinished)
         for path in reversed(self.checkpoints()):
             try:
-                with _memory_errors(path):
-                    state = _read(path, policy)
-            except RunError:
-                raise
+                state = _read(path, run.policy)
             except Exception as error:  # a damaged file makes torch.load raise almost anything
+                if memory_ran_out(error):
+                    raise
                 reason = str(error).split("\n")[0] or type(error).__name__
                 messages.append(f"checkpoint {path.name} is corrupt ({reason}); using the one before")
                 if self.writes and path.exists():  # or it would count as one of the checkpoints to keep
@@ -115,30 +100,22 @@ class RunFolder(RunFiles):
                     shutil.rmtree(aside, ignore_errors=True)  # of the same step, from an earlier time
                     path.replace(aside)
                 continue
-            with _memory_errors(path):
-                self._restore(path, state, policy, optimizer, reference)
+            self._restore(path, state, run)
             return int(state["step"]), messages
         if messages or any(folder.glob("corrupt-*")):
             raise RunError(f"{self.path}: all checkpoints are corrupt, so the run cannot be resumed; start it again")
         return 0, ["no checkpoint yet: starting the run again"]
 
-    def _restore(
-        self,
-        path: Path,
-        state: dict[str, Any],
-        policy: Policy,
-        optimizer: torch.optim.Optimizer,
-        reference: dict[str, Tensor] | None,
-    ) -> None:
+    def _restore(self, path: Path, state: dict[str, Any], run: Run) -> None:
         """Give everything the state of a checkpoint. Raises ``RunError`` if it does not have what the run needs."""
         try:
-            state = shard_state(policy, state)
-            policy.restore(state["weights"])
-            optimizer.load_state_dict(state["optimizer"])
-            if reference is not None:
+            state = shard_state(run.policy, state)
+            run.policy.restore(state["weights"])
+            run.optimizer.load_state_dict(state["optimizer"])
+            if (reference := run.updated_reference) is not None:
                 if state["reference"] is None:
                     raise LookupError("it has no reference model")
-                reference.update({name: weight.to(policy.device) for name, weight in state["reference"].items()})
+                reference.update({name: weight.to(run.policy.device) for name, weight in state["reference"].items()})
         except (LookupError, ValueError, TypeError, AttributeError, RuntimeError) as error:
             if memory_ran_out(error):
                 raise
@@ -162,18 +139,6 @@ def _read(path: Path, policy: Policy) -> dict[str, Any]:
         raise ValueError("its checksum does not match")
     # On the CPU, since a GPU may not have room for a second copy; if sharded, each process reads only its shards.
     return dict(torch.load(path / "state.pt", map_location="cpu", mmap=is_sharded(policy), weights_only=True))
-
-
-@contextmanager
-def _memory_errors(path: Path) -> Iterator[None]:
-    """Raises ``RunError`` if memory runs out in the block, which reads a checkpoint."""
-    try:
-        yield
-    except Exception as error:
-        if not memory_ran_out(error):
-            raise
-        reason = str(error).split("\n")[0] or type(error).__name__
-        raise RunError(f"{path}: not enough memory to read it ({reason}); free some, then resume") from error
 
 
 def _digest(path: Path) -> str:

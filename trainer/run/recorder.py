@@ -57,7 +57,7 @@ class Recorder:
     def reopen(cls, run: Run, path: Path) -> Recorder:
         """Restore a run from its newest intact checkpoint."""
         folder = RunFolder(path, bool(run.policy.accelerator.is_main_process))
-        start, messages = folder.load(run.policy, run.optimizer, run.updated_reference)
+        start, messages = folder.load(run)
         folder.drop_from(start)
         run.policy.accelerator.wait_for_everyone()  # the others list the samples, which the main process has dropped
         for message in [*messages, *changed(folder, run)]:
@@ -120,12 +120,7 @@ class Recorder:
         """Checkpoint every ``checkpoint.every`` steps."""
         every = self.run.config.checkpoint.every
         if every and step and step % every == 0:
-            self.save(step)
-
-    def save(self, step: int) -> None:
-        """Checkpoint the state after ``step`` updates."""
-        run = self.run
-        self.folder.save(run.policy, run.optimizer, run.updated_reference, step)
+            self.folder.save(self.run, step)
 
     def save_if_best(self, step: int) -> None:
         """Under ``checkpoint.best``, keep the model of the last evaluation if its accuracy is above that of the kept

@@ -40,7 +40,7 @@ def check_unscored(run: Run, rollouts: Sequence[ScoredRollout], step: int) -> No
 def finish(run: Run, recorder: Recorder, updates: int) -> Result:
     """Save the model and the last checkpoint, after ``updates``, and print where they are."""
     console, path, tasks = run.console, recorder.folder.path, run.mixture.tasks
-    recorder.save(updates)
+    recorder.folder.save(run, updates)
     recorder.folder.save_model(run.policy)
     for kept in path.glob(f"{BEST}-*"):
         console.print(f"best       {kept}")
@@ -67,7 +67,7 @@ def stopped(run: Run, recorder: Recorder, progress: Progress, error: BaseExcepti
         return kind(f"after {updates} steps: {reason}. Resume from the last checkpoint with: {command}")
     with uninterrupted():
         try:
-            recorder.save(updates)
+            recorder.folder.save(run, updates)
         except Exception as unsaved:  # after an unforeseen error, anything may fail
             if str(unsaved) == str(error) and isinstance(unsaved, RunError):
                 return unsaved

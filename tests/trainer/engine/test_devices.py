@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -98,8 +99,9 @@ def test_a_checkpoint_is_restored_on_the_models_device(cuda_policy: Policy, tmp_
             weight.grad = torch.ones_like(weight)
         optimizer.step()
         reference = cuda_policy.snapshot()
-        folder.save(cuda_policy, optimizer, reference, 1)
-        assert folder.load(cuda_policy, optimizer, reference) == (1, [])
+        run: Any = SimpleNamespace(policy=cuda_policy, optimizer=optimizer, updated_reference=reference)
+        folder.save(run, 1)
+        assert folder.load(run) == (1, [])
         moments = [state[name] for state in optimizer.state.values() for name in ("exp_avg", "exp_avg_sq")]
         assert {tensor.device for tensor in (*cuda_policy.trained.values(), *moments, *reference.values())} == {CUDA}
 

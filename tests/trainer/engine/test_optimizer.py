@@ -42,10 +42,11 @@ def test_eight_bits_for_a_moment_and_the_step_of_adamw(policy: Policy, model_fol
     moved = policy.trained[name] - start[name]
     assert (moved - (exact.trained[name] - start[name])).norm() < 0.05 * moved.norm()
 
-    RunFolder(tmp_path).save(policy, optimizer, None, step=3)
+    RunFolder(tmp_path).save(SimpleNamespace(policy=policy, optimizer=optimizer, updated_reference=None), step=3)
     again = load_policy(str(model_folder), device="cpu")
     restored = make_optimizer(again, CONFIG.optimizer)
-    assert RunFolder(tmp_path).load(again, restored, None) == (3, [])
+    run = SimpleNamespace(policy=again, optimizer=restored, updated_reference=None)
+    assert RunFolder(tmp_path).load(run) == (3, [])
     step(policy, optimizer, 3)
     step(again, restored, 3)
     assert all(torch.equal(again.trained[name], weight) for name, weight in policy.trained.items())

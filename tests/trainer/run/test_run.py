@@ -418,7 +418,7 @@ def test_running_out_of_memory_does_not_mark_a_checkpoint_as_corrupt(
     before = RunFolder(run).checkpoints()
     with monkeypatch.context() as patch:
         patch.setattr(torch.optim.AdamW, "load_state_dict", lambda *_: (_ for _ in ()).throw(error))
-        with pytest.raises(RunError, match="not enough memory"):
+        with pytest.raises(type(error)):
             resume(run)
     assert RunFolder(run).checkpoints() == before
     resume(run)
