@@ -7,13 +7,13 @@ import json
 import os
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from grpo_env.errors import UsageError
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import ssl
 
     import httpx2
+
+T = TypeVar("T")
 
 LONGEST_WAIT = 60.0  # seconds; a request that a server wants to delay for longer fails
 PAUSE = 30.0  # seconds without requests to an endpoint that is down
@@ -102,12 +104,17 @@ def ask(
     """
     if not bodies:
         return []
+    return run_async(_ask_all(endpoint, bodies, on_reply))
+
+
+def run_async(work: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(_ask_all(endpoint, bodies, on_reply))
+        return asyncio.run(work)
     with ThreadPoolExecutor(1) as pool:  # a notebook's thread already runs a loop
-        return pool.submit(asyncio.run, _ask_all(endpoint, bodies, on_reply)).result()
+        return pool.submit(asyncio.run, work).result()
 
 
 class _FailedAttempt(NamedTuple):
@@ -161,7 +168,8 @@ def _state(endpoint: Endpoint) -> _EndpointState:
 
 
 @lru_cache(maxsize=1)
-def _certificates() -> ssl.SSLContext:
+def certificates() -> ssl.SSLContext:
+    """Of the authorities that clients trust."""
     import httpx2
 
     return httpx2.create_ssl_context()  # takes 30 ms, as long as a short request
@@ -178,7 +186,7 @@ async def _ask_all(
     limits = httpx2.Limits(max_connections=endpoint.concurrency)
     slots = asyncio.Semaphore(endpoint.concurrency)
     # Attempts have their own deadline: the client's timeout is per read, so a slow stream of bytes could last forever.
-    async with httpx2.AsyncClient(headers=headers, timeout=None, limits=limits, verify=_certificates()) as client:
+    async with httpx2.AsyncClient(headers=headers, timeout=None, limits=limits, verify=certificates()) as client:
 
         async def request(index: int, body: Mapping[str, Any]) -> Reply | Failure:
             async with slots:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from ..policy import Policy
 
@@ -47,20 +48,14 @@ class RolloutEngine(ABC):
     """
 
     report: Callable[[str], None] = staticmethod(lambda message: None)
+    description = "the library's own sampler"
+    """What samples and where, for a run's first lines, known once it has started."""
+    versions: Mapping[str, str] = MappingProxyType({})
+    """Versions of the packages that it samples with, by their names, beside the trainer's own; known then too."""
     uses_policy_model = True
     """Whether ``generate`` computes with the policy's own weights, which are whole meanwhile (``unsharded``)."""
     max_positions: int | None = None
     """The most tokens of a prompt and its completion together that the engine takes, known once it has started."""
-
-    @property
-    def description(self) -> str:
-        """What samples and where, for a run's first lines, once it has started."""
-        return "the library's own sampler"
-
-    @property
-    def versions(self) -> dict[str, str]:
-        """Versions of the packages that it samples with, by their names, beside the trainer's own."""
-        return {}
 
     def start(self, policy: Policy) -> None:  # noqa: B027
         """Load the model with the policy's weights, version 0. Raises ``UsageError`` if that is not possible."""

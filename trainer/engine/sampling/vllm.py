@@ -54,24 +54,12 @@ class VllmEngine(RolloutEngine):
         self._version = 0
         self._asleep = False
 
-    @property
-    def description(self) -> str:
-        """See ``RolloutEngine``."""
-        return f"vLLM {self.versions['vllm']} in this process"
-
-    @property
-    def versions(self) -> dict[str, str]:
-        """See ``RolloutEngine``."""
-        import vllm
-
-        return {"vllm": str(vllm.__version__)}
-
     def start(self, policy: Policy) -> None:
         """See ``RolloutEngine``."""
         for name, value in ENVIRONMENT.items():
             os.environ.setdefault(name, value)
         os.environ.setdefault("OMP_NUM_THREADS", str(torch.get_num_threads()))  # or vLLM leaves the trainer with one
-        from vllm import LLM
+        from vllm import LLM, __version__
 
         on_cuda, adapter = policy.device.type == "cuda", policy.has_adapter
         options: dict[str, Any] = {"gpu_memory_utilization": self._memory}
@@ -96,6 +84,7 @@ class VllmEngine(RolloutEngine):
         except (ValueError, RuntimeError, OSError, NotImplementedError) as error:
             reason = str(error).strip().split("\n")[0]
             raise UsageError(f"sampling.engine=vllm cannot load {policy.name} ({reason})") from error
+        self.description, self.versions = f"vLLM {__version__} in this process", {"vllm": __version__}
         self.max_positions = self.llm.model_config.max_model_len
         self._load(policy)
         try:

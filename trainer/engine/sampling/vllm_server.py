@@ -7,19 +7,20 @@ gives the server its weights when it is resumed.
 
 from __future__ import annotations
 
+import asyncio
 import shutil
-import socket
 import tempfile
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
-from weakref import WeakSet, finalize
+from weakref import finalize
 
 from accelerate.utils import broadcast_object_list
 
+from grpo_env.endpoint import certificates, run_async
 from grpo_env.errors import RunError, UsageError
 
 from ..policy import Policy
@@ -30,6 +31,8 @@ from .vllm import group_seed, report_group
 
 if TYPE_CHECKING:
     import httpx2
+
+T = TypeVar("T")
 
 CONNECT = 10.0  # seconds to connect
 WAIT = 300.0  # seconds for anything but completions
@@ -42,13 +45,13 @@ class VllmServer:
     """The HTTP calls of one server. ``model`` is the name that requests give: the model's or the adapter's."""
 
     def __init__(self, url: str) -> None:
-        import httpx2
-
         self.url, self.model = url, ""
-        self._client: httpx2.Client = httpx2.Client(limits=httpx2.Limits(max_connections=None))
-        self._sockets, self._closed = WeakSet[socket.socket](), False
 
-    def call(self, path: str, body: Any = None, seconds: float = WAIT) -> Any:
+    def call(self, path: str, body: Any = None) -> Any:
+        """As ``request``, by itself."""
+        return with_client(lambda client: self.request(client, path, body, WAIT), 1)
+
+    async def request(self, client: httpx2.AsyncClient, path: str, body: Any, seconds: float) -> Any:
         """POST a body, or GET without one; returns the JSON of the answer, ``None`` if it has none.
 
         Raises ``RunError`` if the server does not answer, refuses the request or answers with something else.
@@ -56,12 +59,9 @@ class VllmServer:
         import httpx2
 
         method, timeout = "GET" if body is None else "POST", httpx2.Timeout(seconds, connect=CONNECT)
-        extensions = {"trace": self._keep_socket}
         try:
-            response = self._client.request(
-                method, f"{self.url}{path}", json=body, timeout=timeout, extensions=extensions
-            )
-        except (httpx2.HTTPError, RuntimeError) as error:  # RuntimeError: the client was closed
+            response = await client.request(method, f"{self.url}{path}", json=body, timeout=timeout)
+        except httpx2.HTTPError as error:
             raise RunError(f"{self.url}{path} does not answer ({type(error).__name__}: {error})") from error
         if response.status_code >= 400:
             detail = " ".join(response.text[:300].split())
@@ -71,7 +71,9 @@ class VllmServer:
         except (ValueError, RecursionError) as error:
             raise RunError(f"{self.url}{path}: not an answer of vLLM ({error})") from error
 
-    def complete(self, policy: Policy, request: SamplingRequest, number: int) -> tuple[list[Any], list[Any]]:
+    async def complete(
+        self, client: httpx2.AsyncClient, policy: Policy, request: SamplingRequest, number: int
+    ) -> tuple[list[Any], list[Any]]:
         """Tokens and log-probabilities of a group's rows. Raises ``RunError``."""
         copies = request.group_size if request.temperature else 1
         body = {
@@ -91,7 +93,7 @@ class VllmServer:
             "min_p": 0.0,
             "repetition_penalty": 1.0,
         }
-        reply = self.call("/v1/completions", body, COMPLETION)
+        reply = await self.request(client, "/v1/completions", body, COMPLETION)
         try:
             choices = sorted(reply["choices"], key=lambda choice: choice["index"])
             tokens = [list(choice["token_ids"]) for choice in choices]
@@ -122,26 +124,6 @@ class VllmServer:
         self.call("/reset_prefix_cache", {})
         self.call("/update_weight_version", {"new_version": label})
 
-    def close(self) -> None:
-        """Close all connections; requests under way end, with ``RunError``."""
-        self._closed = True
-        for connection in list(self._sockets):
-            _shut_down(connection)
-        self._client.close()
-
-    def _keep_socket(self, event: str, info: dict[str, Any]) -> None:
-        if event == "connection.connect_tcp.complete":
-            connection = info["return_value"].get_extra_info("socket")
-            self._sockets.add(connection)
-            if self._closed:
-                _shut_down(connection)
-
-
-def _shut_down(connection: socket.socket) -> None:
-    """End reads of other threads too, which closing would leave waiting."""
-    with suppress(OSError):
-        connection.shutdown(socket.SHUT_RDWR)
-
 
 class VllmServers(RolloutEngine):
     """Samples on servers, all with the same weights."""
@@ -150,20 +132,9 @@ class VllmServers(RolloutEngine):
 
     def __init__(self, urls: Sequence[str]) -> None:
         self._servers = [VllmServer(url) for url in urls]
-        self._vllm = ""  # its version on the first server
         self._run, self._version = "", 0
         self._folder = Path(tempfile.mkdtemp(prefix="grpo_env-"))
         self._remove_folder = finalize(self, shutil.rmtree, self._folder, ignore_errors=True)  # also of a run refused
-
-    @property
-    def description(self) -> str:
-        """See ``RolloutEngine``."""
-        return f"vLLM {self._vllm} on {', '.join(server.url for server in self._servers)}"
-
-    @property
-    def versions(self) -> dict[str, str]:
-        """See ``RolloutEngine``."""
-        return {"vllm": self._vllm}
 
     def start(self, policy: Policy) -> None:
         """See ``RolloutEngine``. Refuses servers with another model or another tokenizer."""
@@ -173,22 +144,23 @@ class VllmServers(RolloutEngine):
                 model = server.call("/v1/models")["data"][0]
                 server.model = model["id"]
                 lengths += [model["max_model_len"]] if model.get("max_model_len") else []
-                self._vllm = self._vllm or server.call("/version")["version"]
+                self.versions = self.versions or {"vllm": server.call("/version")["version"]}
                 fresh += [server] if server.call("/weight_info")["weight_version"] == NO_VERSION else []
                 _check_tokenizer(policy, server)
             except RunError as error:
                 raise UsageError(f"sampling.url: {error}; is vLLM running as docs/scaling.md says?") from error
-        self.max_positions = min(lengths, default=None)
+        urls = ", ".join(server.url for server in self._servers)
+        self.description, self.max_positions = f"vLLM {self.versions['vllm']} on {urls}", min(lengths, default=None)
         self._run = broadcast_object_list([uuid4().hex[:8]])[0]  # all processes call the weights the same
         policy.accelerator.wait_for_everyone()  # all have read whether servers are fresh
         hint = f"start it anew as docs/scaling.md says, with the model that is trained, {policy.name}"
         try:
             for server in fresh if not policy.has_adapter else []:
                 # Before its weights are overwritten, so that a server of another run stays as it is.
-                _check_logprobs(policy, server)
+                check_logprobs(policy, partial(sample_on, [server]))
             self._send(policy)
             for server in self._servers:
-                _check_logprobs(policy, server)
+                check_logprobs(policy, partial(sample_on, [server]))
         except RunError as error:
             raise UsageError(f"sampling.url: {error}; {hint}") from error
 
@@ -200,27 +172,14 @@ class VllmServers(RolloutEngine):
 
     def generate(self, policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:
         """See ``RolloutEngine``."""
-        first = policy.accelerator.process_index
-        server_of = [self._servers[(first + n) % len(self._servers)] for n in range(len(request.prompts))]
-        pool = ThreadPoolExecutor(GROUPS_AT_ONCE * len(self._servers))
-        try:
-            for server in self._servers:
-                if (label := server.call("/weight_info")["weight_version"]) != self._label:
-                    raise RunError(f"sampling.url={server.url}: it has other weights ({label}); was it started anew?")
-            futures = {pool.submit(server.complete, policy, request, n): n for n, server in enumerate(server_of)}
-            for future in as_completed(futures):
-                tokens, logps = future.result()
-                report_group(request, futures[future], tokens, logps, on_group)
-        except BaseException:
-            self.close()  # or the threads would wait for their answers
-            raise
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+        for server in self._servers:
+            if (label := server.call("/weight_info")["weight_version"]) != self._label:
+                raise RunError(f"sampling.url={server.url}: it has other weights ({label}); was it started anew?")
+        first = policy.accelerator.process_index % len(self._servers)
+        sample_on([*self._servers[first:], *self._servers[:first]], policy, request, on_group)
 
     def close(self) -> None:
         """See ``RolloutEngine``."""
-        for server in self._servers:
-            server.close()
         self._remove_folder()
 
     @property
@@ -237,6 +196,31 @@ class VllmServers(RolloutEngine):
         policy.accelerator.wait_for_everyone()
 
 
+def sample_on(servers: Sequence[VllmServer], policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:
+    """Sample a group on each server in turn, and report it when it ends. An error or Ctrl-C ends all requests."""
+
+    async def group(client: httpx2.AsyncClient, number: int) -> None:
+        tokens, logps = await servers[number % len(servers)].complete(client, policy, request, number)
+        report_group(request, number, tokens, logps, on_group)
+
+    async def groups(client: httpx2.AsyncClient) -> None:
+        await asyncio.gather(*(group(client, number) for number in range(len(request.prompts))))
+
+    with_client(groups, GROUPS_AT_ONCE * len(servers))
+
+
+def with_client(work: Callable[[httpx2.AsyncClient], Awaitable[T]], connections: int) -> T:
+    """The result of work with a client that has at most so many connections."""
+    import httpx2
+
+    async def run() -> T:
+        limits = httpx2.Limits(max_connections=connections)
+        async with httpx2.AsyncClient(limits=limits, verify=certificates()) as client:
+            return await work(client)
+
+    return run_async(run())
+
+
 def _check_tokenizer(policy: Policy, server: VllmServer) -> None:
     """Raises ``UsageError`` if the server's tokenizer is not the policy's."""
     ids = server.call("/tokenize", {"model": server.model, "prompt": TEXT, "add_special_tokens": False})["tokens"]
@@ -244,12 +228,3 @@ def _check_tokenizer(policy: Policy, server: VllmServer) -> None:
         raise UsageError(
             f"sampling.url={server.url}: the server ({server.model}) has another tokenizer than {policy.name}"
         )
-
-
-def _check_logprobs(policy: Policy, server: VllmServer) -> None:
-    """Raises ``RunError`` if the server does not sample from the policy."""
-
-    def generate(policy: Policy, request: SamplingRequest, on_group: OnGroupTokens) -> None:
-        report_group(request, 0, *server.complete(policy, request, 0), on_group)
-
-    check_logprobs(policy, generate)
