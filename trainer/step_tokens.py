@@ -60,16 +60,10 @@ def step_tokens(decode: Decode, rollout: Rollout, steps: Sequence[StepScore]) ->
     A step that ends with its turn belongs to the last sampled token of that turn. One of several turns, such as the
     whole text, belongs to the turn in which it ends.
     """
-    if rollout.seen is None or rollout.spans is None:
-        ends = completion_ends(decode, rollout) if steps else []
-        return [step_token(ends, step.end) for step in steps]
-    turns, tokens, ends_of = rollout.seen.turns, [], dict[int, list[int]]()
-    for step, number in zip(steps, turns_of_steps(turns, steps), strict=True):
-        (start, end), turn = rollout.spans[number], turns[number]
-        if number not in ends_of:
-            ends_of[number] = _ends(decode, rollout.ids[start:end], turn.text, turn.finish)
-        tokens.append(start + step_token(ends_of[number], step.end - turn.start))
-    return tokens
+    turns = turn_ends(decode, rollout)
+    numbers = [0] * len(steps) if len(turns) == 1 else turns_of_steps(rollout.completion().turns, steps)
+    of_steps = zip(steps, (turns[number] for number in numbers), strict=True)
+    return [first + step_token(ends, step.end - start) for step, (first, start, ends) in of_steps]
 
 
 def sampled_ends(decode: Decode, rollout: Rollout) -> list[int]:
@@ -78,13 +72,15 @@ def sampled_ends(decode: Decode, rollout: Rollout) -> list[int]:
     The text of token t is ``text[ends[t - 1] : ends[t]]``, from 0 for the first one. In an episode, the text is that of
     all turns.
     """
+    return [start + end for _, start, ends in turn_ends(decode, rollout) for end in ends]
+
+
+def turn_ends(decode: Decode, rollout: Rollout) -> list[tuple[int, int, list[int]]]:
+    """The first token of each turn, its first character, and ``token_ends`` of its tokens; a text is one turn."""
     if rollout.seen is None or rollout.spans is None:
-        return completion_ends(decode, rollout)
-    return [
-        turn.start + end
-        for (first, last), turn in zip(rollout.spans, rollout.seen.turns, strict=True)
-        for end in _ends(decode, rollout.ids[first:last], turn.text, turn.finish)
-    ]
+        return [(0, 0, completion_ends(decode, rollout))]
+    turns = zip(rollout.spans, rollout.seen.turns, strict=True)
+    return [(a, turn.start, _ends(decode, rollout.ids[a:b], turn.text, turn.finish)) for (a, b), turn in turns]
 
 
 def completion_ends(decode: Decode, rollout: Rollout) -> list[int]:
