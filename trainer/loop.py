@@ -22,7 +22,7 @@ from .extensions.dynamic_sampling import sample_groups
 from .extensions.step_values import step_values
 from .reference import add_reference_logp, sync_if_due
 from .run.checkpoint import RunFolder
-from .run.folder import MODEL, RunFiles, check_new, is_first_process, read_config, uninterrupted
+from .run.folder import MODEL, TASK, check_new, is_first_process, uninterrupted
 from .run.held_out import end_reason, evaluate_if_due
 from .run.learned_reward import update_reward_model
 from .run.recorder import Recorder
@@ -77,11 +77,11 @@ def resume(run_dir: str | Path, *, steps: int | str | None = None) -> Result:
             few steps.
         RunError: as ``train`` does.
     """
-    path = Path(run_dir)
+    folder = RunFolder(path := Path(run_dir))
     command = f"grpo_env train --resume {path}"
-    read_config(path)
-    with RunFiles(path, is_first_process()).locked():  # before the run is read, and servers get weights
-        folder, mixture, config = RunFolder.reopen(path)
+    folder.config()  # before a file of it is locked
+    with folder.locked():  # before the run is read, and servers get weights
+        config, mixture = folder.config(), load_mixture(path / TASK)
         if (path / MODEL).exists() and (reason := end_reason(config.eval, folder.evaluations())):
             raise UsageError(
                 f"{path}: an evaluation has ended this run: {reason}. To go on with it, change that in "
@@ -93,9 +93,9 @@ def resume(run_dir: str | Path, *, steps: int | str | None = None) -> Result:
             raise UsageError(f"{path}: this run is finished; to go on with it: {command} steps=+{config.steps or 1}")
         run = Run.load(mixture, config)
         with closing(run.engine):
-            if steps is not None and run.policy.accelerator.is_main_process:
+            if steps is not None and folder.writes:
                 folder.extend(config)
-            return learn(run, Recorder.reopen(run, path))
+            return learn(run, Recorder.reopen(run, folder))
 
 
 def learn(run: Run, recorder: Recorder) -> Result:

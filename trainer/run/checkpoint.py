@@ -10,12 +10,11 @@ from typing import Any
 import torch
 
 from grpo_env.errors import RunError, UsageError, memory_ran_out
-from grpo_env.taskfile.mixture import Mixture, load_mixture
 
 from ..config import TrainConfig
 from ..engine.policy import Policy
 from ..engine.sharding import full_model_state, full_state, is_sharded, shard_state
-from .folder import MODEL, TASK, RunFiles, atomic_write, fsync, new_folder, read_config, write_errors
+from .folder import MODEL, RunFiles, atomic_write, fsync, new_folder, write_errors
 from .run import Run
 
 KEPT = 2
@@ -24,12 +23,6 @@ KEPT = 2
 
 class RunFolder(RunFiles):
     """The folder of a run that trains: ``RunFiles`` with checkpoints and the model."""
-
-    @classmethod
-    def reopen(cls, path: Path) -> tuple[RunFolder, Mixture, TrainConfig]:
-        """An existing run with its tasks and config. Raises ``UsageError`` if there is none."""
-        config = TrainConfig.from_mapping(read_config(path), str(path / "config.yaml"))
-        return cls(path), load_mixture(path / TASK), config
 
     def more_steps(self, steps: int, wanted: int | str) -> int:
         """The new number of steps of this run, which has ``steps``, or fewer if an evaluation has ended it. Raises

@@ -13,7 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from importlib.metadata import version
 from itertools import count
@@ -36,8 +36,14 @@ from ..config import TrainConfig
 
 METRICS, SAMPLES, MODEL, BEST = "metrics.jsonl", "samples", "model", "best-step"
 REWARD_MODEL, TASK, VERSIONS = "reward_model", "task.yaml", "versions.json"
-RANKS = ("RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK")  # those that accelerate reads
+SIZES = ("WORLD_SIZE", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE")
+RANKS = ("RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK")  # as accelerate reads both
 PACKAGES = ("grpo_env", "torch", "transformers", "accelerate", "tokenizers", "datasets", "numpy")
+
+
+def is_first_process() -> bool:
+    """Whether this is the first process of a run, before its processes know of each other."""
+    return int(get_int_from_env(SIZES, 1)) == 1 or int(get_int_from_env(RANKS, 0)) == 0
 
 
 @dataclass(frozen=True)
@@ -45,7 +51,7 @@ class RunFiles:
     """A run folder. ``writes`` is True only in the first process of a run."""
 
     path: Path
-    writes: bool = True
+    writes: bool = field(default_factory=is_first_process)
 
     @classmethod
     def create(cls, path: Path | None, mixture: Mixture, config: TrainConfig, further: Mapping[str, Any]) -> Self:
@@ -83,6 +89,13 @@ class RunFiles:
                 reason = f"locks fail ({error.strerror}), so a second process would not be kept from training this run"
                 print(f"{self.path}: {reason}", file=sys.stderr)
             yield
+
+    def config(self) -> TrainConfig:
+        """The run's settings. Raises ``UsageError``, also for a folder that is not a run."""
+        file = self.path / "config.yaml"
+        if not file.is_file():
+            raise UsageError(f"{self.path}: not a run folder (it has no config.yaml)")
+        return TrainConfig.from_mapping(read_yaml(file), str(file))
 
     def write_settings(self, settings: Mapping[str, Any]) -> None:
         """Write ``config.yaml``."""
@@ -143,13 +156,6 @@ class RunFiles:
         return self.numbered(f"{SAMPLES}/step-", ".parquet")
 
 
-def read_config(run: Path) -> dict[str, Any]:
-    """A run's settings. Raises ``UsageError`` for a folder that is not a run."""
-    if not (run / "config.yaml").is_file():
-        raise UsageError(f"{run}: not a run folder (it has no config.yaml)")
-    return read_yaml(run / "config.yaml")
-
-
 def _new_folder(path: Path | None, task: str) -> Path:
     stem = Path("runs") / f"{task}-{date.today():%Y%m%d}"
     for folder in [path] if path else (stem.with_name(f"{stem.name}-{number}") for number in count(1)):
@@ -170,11 +176,6 @@ def check_new(path: Path) -> None:
         return
     resume = f", or go on with that run: grpo_env train --resume {path}" if (path / "config.yaml").exists() else ""
     raise UsageError(f"{path} already exists; choose another folder{resume}")
-
-
-def is_first_process() -> bool:
-    """Whether this is the first process of a run, before its processes know of each other."""
-    return int(get_int_from_env(RANKS, 0)) == 0
 
 
 @contextmanager

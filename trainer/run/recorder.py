@@ -21,7 +21,7 @@ from ..update import UpdateStats
 from .alerts import warnings
 from .checkpoint import RunFolder
 from .evaluation import summarize
-from .folder import BEST, VERSIONS
+from .folder import BEST, VERSIONS, is_first_process
 from .learned_reward import training_figures
 from .run import Run
 from .samples import SampleFiles
@@ -47,16 +47,14 @@ class Recorder:
     @classmethod
     def create(cls, run: Run, path: Path | None) -> Recorder:
         """Make the folder of a new run, in the first process, and tell the other processes its path."""
-        is_main = bool(run.policy.accelerator.is_main_process)
         code = {task.name: task.code for task in run.tasks}
         versions = {**run.engine.versions, "data": run.fingerprints, "code": code}
-        made = RunFolder.create(path, run.mixture, run.config, versions).path if is_main else None
-        return cls(run, RunFolder(broadcast_object_list([made])[0], is_main), 0)
+        made = RunFolder.create(path, run.mixture, run.config, versions).path if is_first_process() else None
+        return cls(run, RunFolder(broadcast_object_list([made])[0]), 0)
 
     @classmethod
-    def reopen(cls, run: Run, path: Path) -> Recorder:
+    def reopen(cls, run: Run, folder: RunFolder) -> Recorder:
         """Restore a run from its newest intact checkpoint."""
-        folder = RunFolder(path, bool(run.policy.accelerator.is_main_process))
         start, messages = folder.load(run)
         folder.drop_from(start)
         run.policy.accelerator.wait_for_everyone()  # the others list the samples, which the main process has dropped
