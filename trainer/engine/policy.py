@@ -184,7 +184,14 @@ def load_policy(
     available = accelerator.device.type
     if device not in ("auto", available):
         raise UsageError(f"device {device!r} is not available here; found {available!r}")
-    precision = _launched_precision(precision)
+    # "no" says nothing: it is also what accelerate writes where nothing was asked.
+    launched = os.environ.get("ACCELERATE_MIXED_PRECISION", "no").lower()
+    if launched not in ("no", precision) and (launched, precision) != ("bf16", "auto"):
+        raise UsageError(
+            f"accelerate launch --mixed_precision {launched} contradicts engine.precision={precision}; leave out the "
+            "former, or let both be bf16"
+        )
+    precision = "bf16" if launched == "bf16" else precision
     supports_bf16 = available == "cuda" and torch.cuda.is_bf16_supported()
     if precision == "bf16" and available == "cuda" and not supports_bf16:
         raise UsageError("precision 'bf16' is not supported by this GPU; use precision=fp32")
@@ -200,23 +207,6 @@ def load_policy(
     install_attention(model)
     model.eval()
     return Policy(name, model, tokenizer, accelerator, torch.bfloat16 if use_bf16 else None)
-
-
-def _launched_precision(precision: str) -> str:
-    """``engine.precision``, or under ``auto`` what ``accelerate launch --mixed_precision`` says. Raises ``UsageError``.
-
-    "no" says nothing: it is also what accelerate writes where nothing was asked.
-    """
-    launched = os.environ.get("ACCELERATE_MIXED_PRECISION", "no").lower()
-    if launched == "no" or launched == precision:
-        return precision
-    if launched != "bf16":
-        raise UsageError(f"accelerate launch --mixed_precision {launched} is not supported here; use bf16 or no")
-    if precision != "auto":
-        raise UsageError(
-            f"accelerate launch --mixed_precision bf16 contradicts engine.precision={precision}; leave one of them out"
-        )
-    return "bf16"
 
 
 def checkpoint_activations(model: Any) -> None:
