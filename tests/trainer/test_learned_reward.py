@@ -7,7 +7,6 @@ import json
 import os
 import random
 import shutil
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from grpo_env.taskfile.task import Task, make_verifier
 from grpo_env.trainer.config import RewardModelConfig
 from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.reward_models.fit import FitSettings, fit, save
-from grpo_env.trainer.reward_models.labels import Judged, label
+from grpo_env.trainer.reward_models.labels import Labelled
 from grpo_env.trainer.reward_models.learned import learned_part
 from grpo_env.trainer.run.folder import RunFiles
 
@@ -152,8 +151,9 @@ def test_training_leaves_the_process_as_it_was(model_folder):
     accelerator = Accelerator(cpu=True)
     verifier = make_verifier("reward_model", {"model": str(model_folder)}, "test")
     loaded = verifier.trainable(seed=0)
-    judged = [Judged(Example("x", "q "), Completion("ab"), float(n % 2)) for n in range(4)]
-    rows = label(verifier, loaded, judged, Counter())
+    example, completion = Example("x", "q "), Completion("ab")
+    read = verifier.read(loaded, example, completion)
+    rows = [Labelled(example, completion, read, (float(n % 2),)) for n in range(4)]
 
     def state() -> tuple[Any, ...]:
         randoms = random.getstate(), str(np.random.get_state()), torch.get_rng_state().tolist()

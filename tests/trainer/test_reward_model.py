@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import random
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,21 +14,14 @@ import torch
 from rich.console import Console
 from safetensors.torch import load_file
 
-from grpo_env.core import Completion, Example, Message, Score, StepScore
+from grpo_env.core import Completion, Example, Score, StepScore
 from grpo_env.errors import UsageError
 from grpo_env.taskfile.task import Task, load_task, make_verifier
 from grpo_env.trainer.commands.reward_model import FIGURES, Request, figure_lines, train_reward_model
 from grpo_env.trainer.engine.bundled import BUNDLED
 from grpo_env.trainer.reward_models.figures import Figures, held_out_figures, pair_accuracy
 from grpo_env.trainer.reward_models.fit import FitSettings, loss
-from grpo_env.trainer.reward_models.labels import (
-    Judged,
-    Labelled,
-    judged_completions,
-    label,
-    of_steps,
-    split_by_prompt,
-)
+from grpo_env.trainer.reward_models.labels import Labelled, labelled_completions, of_steps, split_by_prompt
 
 QUIET = Console(quiet=True)
 SETTINGS = FitSettings(epochs=8, learning_rate=1e-2, batch_size=8)
@@ -148,7 +140,7 @@ def test_rows_at_once_do_not_change_what_is_learned(task, file, tmp_path):
 
 
 def labelled(prompt: str, labels: tuple[float | None, ...], correct: bool | None, text: str = "") -> Labelled:
-    return Labelled(Judged(Example(text, prompt), Completion(text), correct=correct), None, labels)
+    return Labelled(Example(text, prompt), Completion(text), None, labels, correct)
 
 
 def test_figures_by_hand():
@@ -192,18 +184,18 @@ def test_labels_are_at_the_tokens_that_the_verifier_reads():
     verifier = Request(process=True).verifier(task, str(BUNDLED))
     loaded = verifier.trainable(seed=0)
     text = "<think>\n2+3=5\n5+1=7\n</think>\n<answer>\n7\n</answer>"
-    example = Example("x", (Message("user", "2 and 3 and 1?"),))
-    steps = [StepScore(8, 13, 1.0), StepScore(14, 19, 0.125)]
-    (row,) = label(verifier, loaded, [Judged(example, Completion(text), steps=steps)], left_out := Counter())
-    assert row.labels == (1.0, 0.125)
-    ids, positions, _ = row.read.encoded
+    ends = [(8, 13, 1.0), (14, 19, 0.125)]
+    steps = [{"start": start, "end": end, "value": value, "explanation": ""} for start, end, value in ends]
+    changes = {"task": "arithmetic", "metric": "rollouts", "prompt": [{"role": "user", "content": "2 and 3 and 1?"}]}
+    made = row("x", text, **changes, parts={"rollouts": {"value": 0.125, "status": "ok", "steps": steps}})
+    (found,), left_out = labelled_completions([made], task, None, verifier, loaded)
+    assert (found.labels, left_out) == ((1.0, 0.125), {})
+    ids, positions, _ = found.read.encoded
     assert [loaded.tokenizer.decode(ids[position]) for position in positions] == ["\n", "\n"]
     assert loaded.tokenizer.decode(ids[: positions[0] + 1]).endswith("2+3=5\n")
-    (hard,) = label(verifier, loaded, [Judged(example, Completion(text), steps=steps)], left_out, hard=True)
+    (hard,), _ = labelled_completions([made], task, None, verifier, loaded, hard=True)
     assert hard.labels == (1.0, 1.0)
-    assert not left_out
-    assert label(verifier, loaded, [Judged(example, Completion("1\n" * 600), steps=steps)], left_out) == []
-    assert left_out == {"over_limit": 1}
+    assert labelled_completions([made | {"text": "1\n" * 600}], task, None, verifier, loaded) == ([], {"over_limit": 1})
 
 
 @pytest.mark.parametrize(
@@ -237,8 +229,9 @@ def test_a_metric_within_a_composite_says_which_completions_are_correct(task):
     made = [row("q?\n", text) for text in ("ab", "ax")]
     for each in made:
         each["parts"] = {"both": {"value": 1.0, "parts": each["parts"]}}
-    judged = judged_completions(made, task, None, Counter(), process=True)
-    assert [each.correct for each in judged] == [True, False]
+    verifier = Request(process=True).verifier(task, str(BUNDLED))
+    found, _ = labelled_completions(made, task, None, verifier, verifier.trainable(seed=0))
+    assert [each.correct for each in found] == [True, False]
 
 
 def test_a_folder_in_the_way_is_left_alone(task, file, tmp_path):

@@ -24,7 +24,7 @@ from ..config import TrainConfig
 from ..engine.bundled import MODELS
 from ..reward_models.figures import Figures, Mean, held_out_figures
 from ..reward_models.fit import RATE, FitSettings, fit, save
-from ..reward_models.labels import Labelled, judged_completions, label, split_by_prompt
+from ..reward_models.labels import Labelled, labelled_completions, split_by_prompt
 from ..run.console import progress
 from ..run.folder import RunFiles, new_folder
 
@@ -113,7 +113,7 @@ def train_reward_model(
             training_loss = fit(loaded, train, settings, advance)
         save(loaded, draft)
         del loaded
-        groups = [Group(row.judged.example, [row.judged.completion]) for row in held_out]
+        groups = [Group(row.example, [row.completion]) for row in held_out]
         scores = [score for (score,) in scores_of(request.verifier(task, str(draft)), groups)]
         labels = [value for row in train for value in row.known]
         mostly_good = 2 * sum(value >= 0.5 for value in labels) >= len(labels)
@@ -136,9 +136,8 @@ def _read(
     verifier: ModelVerifier, loaded: Pretrained, files: Sequence[Path], task: Task, request: Request
 ) -> tuple[list[Labelled], Counter[str]]:
     """The labelled completions of files, and why others were left out. Raises ``UsageError`` if there are none."""
-    left_out, rows = Counter[str](), chain.from_iterable(map(read_scores, files))
-    judged = judged_completions(rows, task, request.part, left_out, process=request.process)
-    labelled = label(verifier, loaded, judged, left_out, hard=request.hard)
+    rows = chain.from_iterable(map(read_scores, files))
+    labelled, left_out = labelled_completions(rows, task, request.part, verifier, loaded, hard=request.hard)
     if not labelled:
         raise UsageError(f"{files[0]}: {f'no labelled completion: {_counts(left_out)}' if left_out else 'no rows'}")
     return labelled, left_out

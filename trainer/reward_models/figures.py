@@ -55,8 +55,8 @@ def held_out_figures(rows: Sequence[Labelled], scores: Sequence[Score], mostly_g
             continue
         values = [step.value for step in score.steps] or [score.value]
         labels += [(row.prompt, y, p) for y, p in zip(row.labels, values, strict=True) if y is not None]
-        if row.judged.correct is not None:
-            by_prompt[row.prompt][row.judged.correct].append(score.value)
+        if row.correct is not None:
+            by_prompt[row.prompt][row.correct].append(score.value)
     return Figures(
         accuracy=_by_prompt([(prompt, float((value >= 0.5) == (label >= 0.5))) for prompt, label, value in labels]),
         majority=_by_prompt([(prompt, float((label >= 0.5) == mostly_good)) for prompt, label, _ in labels]).value,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from grpo_env.core import Completion, Example, Message, Score, StepScore
 from grpo_env.equality import is_correct
 from grpo_env.errors import UsageError
 from grpo_env.results.episodes import turns_of
-from grpo_env.results.part_scores import full_name, named_scores, part_called
+from grpo_env.results.part_scores import PartScore, full_name, named_scores, part_called
 from grpo_env.results.rows import ScoreRow, location, metric_of, prompt_of
 from grpo_env.scoring.completion import read_completion
 from grpo_env.taskfile.task import Task
@@ -25,27 +25,17 @@ ROLLOUTS = "rollouts"
 """The part in which ``label-steps`` writes its labels."""
 
 
-class Judged(NamedTuple):
-    """A completion and what a rule says of it.
+class Labelled(NamedTuple):
+    """A completion as the model reads it, with a label for each output: of its steps, or one; ``None``: unknown.
 
-    ``label`` is a value from 0 to 1 for an outcome model; ``steps`` are the labels for a process model. ``correct`` is
-    the verdict on the whole, ``None`` if there is none. ``where`` is its place in the data, for messages.
+    ``correct`` is the verdict on the whole, ``None`` if there is none.
     """
 
     example: Example
     completion: Completion
-    label: float | None = None
-    steps: Sequence[StepScore] = ()
-    correct: bool | None = None
-    where: str = ""
-
-
-class Labelled(NamedTuple):
-    """A completion as the model reads it, with a label for each output: of its steps, or one; ``None``: unknown."""
-
-    judged: Judged
     read: ModelInput
     labels: tuple[float | None, ...]
+    correct: bool | None = None
 
     @property
     def known(self) -> list[float]:
@@ -55,40 +45,67 @@ class Labelled(NamedTuple):
     @property
     def prompt(self) -> str:
         """The same text for all completions of a prompt, whatever the ids of their rows."""
-        return json.dumps(self.judged.example.prompt)
+        return json.dumps(self.example.prompt)
 
 
-def judged_completions(
-    rows: Iterable[ScoreRow], task: Task, part: str | None, left_out: Counter[str], *, process: bool
-) -> Iterator[Judged]:
-    """The completions of score rows with the labels of ``part``: its step scores for ``process``, else its value.
+def labelled_completions(
+    rows: Iterable[ScoreRow],
+    task: Task,
+    part: str | None,
+    verifier: ModelVerifier,
+    loaded: Pretrained,
+    *,
+    hard: bool = False,
+) -> tuple[list[Labelled], Counter[str]]:
+    """The completions of score rows that the verifier's model can read, with the labels of ``part``: its step scores
+    for a model of steps, else its value; and how many others are left out, by the reason.
 
-    By default that is the part of ``label-steps``, or the task's metric. Rows in which it is unscored are counted in
-    ``left_out``. Raises ``UsageError``, with the row, for rows of another task, episodes, and rows without a text, a
-    prompt or that part.
+    By default that is the part of ``label-steps``, or the task's metric. ``hard`` makes labels 1 above 0, else 0.
+    Raises ``UsageError``, with the row, for rows of another task, episodes, rows without a text, a prompt or that part,
+    and for a label that is not between 0 and 1.
     """
+    found, left_out, process = list[Labelled](), Counter[str](), verifier.head == "token"
     for row in rows:
-        scores, where = named_scores(row), location(row)
-        prompt, text = _checked(row, task, where)
-        name = part or (ROLLOUTS if process else metric_of(row))
-        if name == ROLLOUTS and part_called(scores, name) is None:
-            hint = "label the steps with grpo_env reward-model label-steps, or give --part"
-            raise UsageError(f"{where}: no part is called {name!r}; {hint}")
-        score = scores[full_name(row, name, scores)]
+        prompt, text = _checked(row, task)
+        example, completion = Example(str(row["id"]), prompt), read_completion(task, text)[0]
+        score, correct = _judged(row, part or (ROLLOUTS if process else metric_of(row)))
+        read: ModelInput | Score
         if score.value is None:
             left_out[f"unscored ({score.status})"] += 1
-            continue
-        steps = score.step_scores() if process else ()
-        if process and not steps:
+        elif process and not score.step_scores():
             left_out["without steps"] += 1
-            continue
-        label, metric = None if process else score.value, part_called(scores, row.get("metric"))
-        correct = None if metric is None or metric.value is None else is_correct(metric.value)
-        yield Judged(Example(str(row["id"]), prompt), read_completion(task, text)[0], label, steps, correct, where)
+        elif isinstance(read := verifier.read(loaded, example, completion), Score):
+            left_out[f"{read.status}: {read.explanation}" if read.status == "error" else read.status] += 1
+        else:
+            labels = of_steps(score.step_scores(), read.steps) if process else [score.value]
+            if hard:
+                labels = [None if value is None else float(value > 0) for value in labels]
+            if wrong := [value for value in labels if value is not None and not 0 <= value <= 1]:
+                raise UsageError(
+                    f"{location(row)}: a label must be between 0 and 1, found {wrong[0]:g} (reward-model train --hard "
+                    "takes those above 0 as 1)"
+                )
+            if any(value is not None for value in labels):
+                found.append(Labelled(example, completion, read, tuple(labels), correct))
+            else:
+                left_out["without a label"] += 1
+    return found, left_out
 
 
-def _checked(row: ScoreRow, task: Task, where: str) -> tuple[str | tuple[Message, ...], str]:
+def _judged(row: ScoreRow, part: str) -> tuple[PartScore, bool | None]:
+    """The score of a part in a row, and the verdict of its metric. Raises ``UsageError`` if there is no such part."""
+    scores = named_scores(row)
+    if part == ROLLOUTS and part_called(scores, part) is None:
+        hint = "label the steps with grpo_env reward-model label-steps, or give --part"
+        raise UsageError(f"{location(row)}: no part is called {part!r}; {hint}")
+    metric = part_called(scores, row.get("metric"))
+    correct = None if metric is None or metric.value is None else is_correct(metric.value)
+    return scores[full_name(row, part, scores)], correct
+
+
+def _checked(row: ScoreRow, task: Task) -> tuple[str | tuple[Message, ...], str]:
     """Prompt and text of a row. Raises ``UsageError``."""
+    where = location(row)
     if row.get("task") not in (None, task.name):
         raise UsageError(f"{where}: is of the task {row['task']!r}, not of {task.name!r}")
     if turns_of(row):
@@ -99,35 +116,6 @@ def _checked(row: ScoreRow, task: Task, where: str) -> tuple[str | tuple[Message
     if not prompt:
         raise UsageError(f"{where}: has no prompt, which the model reads")
     return prompt if isinstance(prompt, str) else tuple(Message(**message) for message in prompt), row["text"]
-
-
-def label(
-    verifier: ModelVerifier, loaded: Pretrained, judged: Iterable[Judged], left_out: Counter[str], *, hard: bool = False
-) -> list[Labelled]:
-    """The completions that the verifier's model can read, with their labels; ``hard`` makes them 1 above 0, else 0.
-
-    Others are counted in ``left_out``. Raises ``UsageError`` for a label that is not between 0 and 1.
-    """
-    found: list[Labelled] = []
-    for item in judged:
-        read = verifier.read(loaded, item.example, item.completion)
-        if isinstance(read, Score):
-            left_out[f"{read.status}: {read.explanation}" if read.status == "error" else read.status] += 1
-            continue
-        labels = of_steps(item.steps, read.steps) if verifier.head == "token" else [item.label]
-        if hard:
-            labels = [None if value is None else float(value > 0) for value in labels]
-        for value in labels:
-            if value is not None and not 0 <= value <= 1:
-                raise UsageError(
-                    f"{item.where}: a label must be between 0 and 1, found {value:g} (reward-model train --hard takes "
-                    "those above 0 as 1)"
-                )
-        if all(value is None for value in labels):
-            left_out["without a label"] += 1
-            continue
-        found.append(Labelled(item, read, tuple(labels)))
-    return found
 
 
 def of_steps(labels: Sequence[StepScore], steps: Sequence[tuple[int, int]]) -> list[float | None]:

@@ -6,7 +6,6 @@ import json
 import random
 import shutil
 import time
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,7 @@ from grpo_env.results.rows import ScoreRow, read_scores
 
 from ..config import RewardModelConfig
 from ..reward_models.fit import FitSettings, fit, save
-from ..reward_models.labels import judged_completions, label
+from ..reward_models.labels import labelled_completions
 from ..reward_models.learned import LearnedPart, with_model
 from .checkpoint import RunFolder
 from .folder import REWARD_MODEL, new_folder
@@ -67,9 +66,8 @@ def _model(run: Run, run_folder: RunFolder, learned: LearnedPart, due: int) -> P
     if due > settings.every:
         verifier = replace(verifier, model=str(_model(run, run_folder, learned, due - settings.every)))
     loaded = verifier.trainable(seed)
-    samples, left_out = _rows(settings, run_folder, due, seed), Counter[str]()
-    judged = judged_completions(samples, task, learned.rule, left_out, process=verifier.head == "token")
-    rows, loss = label(verifier, loaded, judged, left_out), None
+    samples, loss = _rows(settings, run_folder, due, seed), None
+    rows, _ = labelled_completions(samples, task, learned.rule, verifier, loaded)
     if rows:
         fit_settings = FitSettings(epochs=1, learning_rate=settings.peak_learning_rate, seed=seed)
         title = f"training the reward model after {due} steps"
