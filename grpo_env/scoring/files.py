@@ -17,6 +17,7 @@ from grpo_env import __version__
 from grpo_env.core import Example
 from grpo_env.errors import UsageError
 from grpo_env.plural import counted
+from grpo_env.progress import progress
 from grpo_env.rows.formats.join import By
 from grpo_env.rows.writer import check_new
 from grpo_env.taskfile.schema import AnySplit
@@ -33,7 +34,7 @@ from .problems import Problems, ReturningGroups, warn
 from .resume import OutputFile, ResumableOutput, StreamOutput, examples_hash, resumable
 from .scores_to_parquet import write_parquet
 from .summary import ScoreSummary
-from .summary_table import print_summary, progress
+from .summary_table import print_summary
 
 
 @dataclass(frozen=True)
@@ -142,16 +143,17 @@ def _score_rest(
         for number, reader in enumerate(job.readers)
     )
     size_before = sum(chunk.size for chunk in islice(chunks, output.chunks))
-    size = _total_size(inputs) if console.is_terminal else None
+    size = _total_size(inputs)
     results = runner.run(job, chunks)
     problems, returning = Problems(inputs, console), ReturningGroups(inputs, console)
     # Closed at once if writing fails: the processes wait for more work as long as it is open.
-    with progress(None if size is None else size - size_before, console) as advance, closing(results):
+    rest = None if size is None else size - size_before
+    with progress("scoring", None, console, size=rest) as advance, closing(results):
         for result in results:
             output.add(result)
             problems.add(result.rejects)
             returning.add(result.groups)
-            advance(result.size, result.summary.completions)
+            advance(result.summary.completions, result.size)
     problems.end()
     output.summary.returning_groups += returning.count
 

@@ -1,13 +1,8 @@
-"""Console output of a scoring run: a progress bar, and the summary table at the end."""
+"""The summary table at the end of a scoring run."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 from grpo_env.plural import counted
@@ -19,33 +14,6 @@ from .problems import warn
 from .summary import FAILURES, ScoreSummary
 
 LONGEST_REASON = 300  # characters shown
-
-Advance = Callable[[int, int], None]  # by this size (``InputFile.size``) and number of completions
-
-
-@contextmanager
-def progress(total: int | None, console: Console) -> Iterator[Advance]:
-    """A progress bar on a terminal, nothing elsewhere. ``total`` is the sum of ``InputFile.size``."""
-    if not console.is_terminal:
-        yield lambda size, completions: None
-        return
-    columns = (
-        TextColumn("scoring"),
-        BarColumn(),
-        *((TaskProgressColumn(),) if total else ()),
-        TextColumn("{task.fields[done]:,} completions, {task.fields[rate]:,.0f}/s"),
-        TimeRemainingColumn() if total else TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("scoring", total=total, done=0, rate=0.0)
-        start, done = time.monotonic(), 0
-
-        def advance(size: int, completions: int) -> None:
-            nonlocal done
-            done += completions
-            bar.update(task, advance=size, done=done, rate=done / max(time.monotonic() - start, 1e-9))
-
-        yield advance
 
 
 def print_summary(

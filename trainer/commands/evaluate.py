@@ -13,6 +13,7 @@ from rich.console import Console
 from grpo_env.confidence_intervals import estimate_pass_at_k, powers_of_two
 from grpo_env.environments import pool
 from grpo_env.equality import is_correct
+from grpo_env.progress import progress
 from grpo_env.rows.writer import check_new
 from grpo_env.scoring.problems import warn
 from grpo_env.scoring.resume import OutputFile
@@ -21,7 +22,6 @@ from grpo_env.workers import scoring_process
 
 from ..episodes.conversation import check_conversation
 from ..rollout import make_prompts, sample_rollouts, task_examples
-from ..run.console import progress
 from ..run.evaluation import Sample, accuracy_interval, evaluate, known, summarize
 from ..run.folder import with_nulls
 from ..run.samples import write_scores

@@ -15,6 +15,7 @@ from rich.console import Console
 from grpo_env.core import Example
 from grpo_env.errors import UsageError
 from grpo_env.plural import counted
+from grpo_env.progress import progress
 from grpo_env.rows.jsonl import dump_record
 from grpo_env.rows.writer import check_new
 from grpo_env.scoring.job import ChunkResult
@@ -29,7 +30,6 @@ from ..engine.policy import Policy
 from ..engine.sampling.protocol import SamplingRequest
 from ..engine.sampling.sampler import Rollout, sample
 from ..rollout import group_seeds, make_prompts
-from ..run.console import progress
 from ..run.task_checks import check_tags, fitting_examples
 from ..shared_types import Prompt
 from .sampling_policy import SETTINGS, sampling_config, sampling_identity, sampling_policy

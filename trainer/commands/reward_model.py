@@ -15,6 +15,7 @@ from rich.console import Console
 from grpo_env.core import Group
 from grpo_env.errors import UsageError, no_such_file
 from grpo_env.plural import counted
+from grpo_env.progress import progress
 from grpo_env.results.rows import read_scores
 from grpo_env.rows.writer import writing
 from grpo_env.taskfile.task import Task, make_verifier
@@ -25,7 +26,6 @@ from ..engine.bundled import MODELS
 from ..reward_models.figures import Figures, Mean, held_out_figures
 from ..reward_models.fit import RATE, FitSettings, fit, save
 from ..reward_models.labels import Labelled, labelled_completions, split_by_prompt
-from ..run.console import progress
 from ..run.folder import RunFiles, new_folder
 
 if TYPE_CHECKING:

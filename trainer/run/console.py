@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from grpo_env.console import plain_console
 from grpo_env.core import Example, Score
+from grpo_env.progress import clock
 from grpo_env.terminal import escape_controls
 
 Row = Mapping[str, Any]
 
 LINE_INTERVAL = 3.0  # seconds of the run between two lines about steps
-PROGRESS_INTERVAL = 60.0  # seconds between two lines about the progress of sampling
 RECENT_ROWS = 50  # rows that the remaining time is estimated from
 QUESTION_WIDTH = 300  # characters
 
@@ -94,10 +90,6 @@ class RunConsole:
             self._last_line_seconds = row["seconds"]
             self.print(f"step {row['step']} ({row['step'] + 1}/{self.steps}) | {step_line(row)} | left {self._left()}")
 
-    def progress(self, label: str, total: int, advice: str = "") -> AbstractContextManager[Callable[[int], None]]:
-        """See ``progress``."""
-        return progress(label, total, self.console, advice)
-
     def completions(self, title: str, scored: Iterable[tuple[Example, str, Score]]) -> None:
         """Show completions with their scores."""
         self.print(title, "bold")
@@ -151,46 +143,3 @@ def task_accuracies(row: Row) -> list[str]:
 def _is_shown(row: Row, name: str) -> bool:
     """Whether a row has a metric; some are hidden at 0, such as the KL without a KL penalty."""
     return row.get(name) is not None and (row[name] != 0 or name not in HIDDEN_AT_ZERO)
-
-
-@contextmanager
-def progress(label: str, total: int, console: Console, advice: str = "") -> Iterator[Callable[[int], None]]:
-    """How far sampling is, and the time left: a bar on a terminal, a line every minute elsewhere.
-
-    The block gets a function to call with the number of further completions of ``total``. ``advice`` is added to the
-    first line.
-    """
-    if console.is_terminal:
-        columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.completed:,} of {task.total:,} completions"))
-        with Progress(TextColumn(label), *columns, TimeRemainingColumn(), console=console, transient=True) as bar:
-            task = bar.add_task(label, total=total)
-            yield lambda count: bar.advance(task, count)
-        return
-    done, finished, began = 0, threading.Event(), time.monotonic()
-
-    def advance(count: int) -> None:
-        nonlocal done
-        done += count
-
-    def print_lines() -> None:
-        further = advice
-        while not finished.wait(PROGRESS_INTERVAL):
-            left = clock((time.monotonic() - began) / done * (total - done)) if done else "?"
-            line = f"{label}: {done:,} of {total:,} completions, left {left}{further}"
-            console.print(line, style="dim", soft_wrap=True)
-            further = ""
-
-    thread = threading.Thread(target=print_lines, daemon=True)
-    thread.start()
-    try:
-        yield advance
-    finally:
-        finished.set()
-        thread.join()
-
-
-def clock(seconds: float) -> str:
-    """M:SS, or H:MM:SS from an hour on."""
-    minutes, seconds = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

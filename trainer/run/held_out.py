@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from grpo_env.equality import all_equal
+from grpo_env.progress import progress
 
 from ..config import EvalConfig
 from ..rollout import make_prompts, sample_rollouts
@@ -70,7 +71,7 @@ def _evaluate_tasks(run: Run, samples: int, step: int) -> list[ScoredRollout]:
     label = f"evaluation after {step} steps, {'sampled' if samples else 'greedy'}"
     total = len(prompts) * max(1, samples) // run.policy.accelerator.num_processes
     sample = partial(sample_rollouts, run.policy)
-    with run.console.progress(label, total, "" if step else "; eval.at_start=false skips it") as advance:
+    with progress(label, total, run.console.console, "" if step else "; eval.at_start=false skips it") as advance:
         return evaluate(sample, prompts, run.config, samples=samples, advance=advance)
 
 

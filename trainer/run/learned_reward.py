@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow.parquet
 
+from grpo_env.progress import progress
 from grpo_env.results.rows import ScoreRow, read_scores
 
 from ..config import RewardModelConfig
@@ -71,7 +72,7 @@ def _model(run: Run, run_folder: RunFolder, learned: LearnedPart, due: int) -> P
     if rows:
         fit_settings = FitSettings(epochs=1, learning_rate=settings.peak_learning_rate, seed=seed)
         title = f"training the reward model after {due} steps"
-        with run.console.progress(title, len(rows)) as advance:
+        with progress(title, len(rows), run.console.console) as advance:
             loss = fit(loaded, rows, fit_settings, advance)
     figures = {"reward_model/completions": len(rows), "reward_model/loss": loss}
     figures["reward_model/seconds"] = time.perf_counter() - began

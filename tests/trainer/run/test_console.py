@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import io
-import time
 
 import pytest
 
 from grpo_env import Example, Score
 from grpo_env.console import plain_console
-from grpo_env.trainer.run.console import RunConsole, clock
+from grpo_env.trainer.run.console import RunConsole
 
 
 def train_row(step: int, **changes: float | None) -> dict[str, object]:
@@ -90,26 +89,6 @@ def test_an_alert_is_printed_on_its_own_line() -> None:
     assert output_of([row]) == "warning    step 4: too [long]. less\n"
 
 
-def test_a_long_evaluation_shows_its_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("grpo_env.trainer.run.console.PROGRESS_INTERVAL", 0.001)
-    out = io.StringIO()
-    console = RunConsole(5, plain_console(file=out, width=120))
-    with console.progress("evaluation after 0 steps", 40, "; eval.at_start=false skips it") as advance:
-        advance(3)
-        advance(4)
-        for _ in range(5000):
-            if out.getvalue().count("7 of 40 completions, left 0:00") > 1:
-                break
-            time.sleep(0.002)
-    assert out.getvalue().count("; eval.at_start=false skips it") == 1  # in the first line
-    assert "evaluation after 0 steps: 7 of 40 completions, left 0:00\n" in out.getvalue()
-    monkeypatch.setattr("grpo_env.trainer.run.console.PROGRESS_INTERVAL", 1000.0)
-    console = RunConsole(5, plain_console(file=(quick := io.StringIO()), width=120))
-    with console.progress("evaluation after 0 steps", 40) as advance:
-        advance(40)
-    assert quick.getvalue() == ""
-
-
 def test_other_processes_show_their_own_problems_alone(capsys: pytest.CaptureFixture[str]) -> None:
     console = RunConsole(5, process=1)
     console.print("the run")
@@ -137,7 +116,3 @@ def test_texts_do_not_steer_the_terminal() -> None:
     assert not set(hostile[:1] + hostile[-1]) & set(out.getvalue())
     assert out.getvalue().count("\\x1b]0;title\\x07 \\u202e") == 5
     assert "a\n" in out.getvalue()
-
-
-def test_clock() -> None:
-    assert [clock(seconds) for seconds in (0, 59.6, 3599, 3661)] == ["0:00", "1:00", "59:59", "1:01:01"]

@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 import torch
 import yaml
+from rich.console import Console
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from grpo_env import Score, Verifier, load_task
@@ -34,7 +35,6 @@ from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.sharding import optimizer_step
 from grpo_env.trainer.loop import resume, train
 from grpo_env.trainer.run.checkpoint import RunFolder
-from grpo_env.trainer.run.console import RunConsole
 from grpo_env.trainer.run.folder import uninterrupted
 from grpo_env.trainer.run.run import Run
 from grpo_env.trainer.run.task_checks import end_warning
@@ -689,11 +689,11 @@ def test_an_evaluation_reports_the_completions_that_have_ended(
     seen: list[tuple[str, int, list[int]]] = []
 
     @contextmanager
-    def progress(console: RunConsole, label: str, total: int, advice: str) -> Iterator[Callable[[int], None]]:
+    def progress(label: str, total: int, console: Console, advice: str) -> Iterator[Callable[[int], None]]:
         seen.append((label, total, []))
         yield seen[-1][2].append
 
-    monkeypatch.setattr(RunConsole, "progress", progress)
+    monkeypatch.setattr("grpo_env.trainer.run.held_out.progress", progress)
     train(make_task(group_size=2, steps=1, **{"eval.samples": 3, "eval.every": 0}), run_dir=tmp_path / "run")
     assert [(label, total) for label, total, _ in seen] == [
         (f"evaluation after {step} steps, {kind}", total)
