@@ -32,7 +32,7 @@ def warnings(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 def reward_collapse(rows: Sequence[Row]) -> Alert | None:
-    """At least half of the gain and a fifth of the best mean are lost, by far more than the noise of the means."""
+    """At least half of the gain and a fifth of the best mean are lost, by more than their noise (open-r1#257)."""
     values = [value for row in rows if (value := row["reward"]) is not None]
     if len(values) <= WINDOW:
         return None
@@ -52,7 +52,7 @@ def reward_collapse(rows: Sequence[Row]) -> Alert | None:
 
 
 def uniform_groups(rows: Sequence[Row]) -> Alert | None:
-    """Nearly all groups have equal rewards, so there is almost no gradient."""
+    """Nearly all groups have equal rewards, so there is almost no gradient (trl#3452)."""
     fraction, accuracy = _mean(rows, "uniform_groups"), _mean(rows, "accuracy")
     if not fraction >= 0.9:
         return None
@@ -66,7 +66,7 @@ def uniform_groups(rows: Sequence[Row]) -> Alert | None:
 
 
 def phantom_gradient(rows: Sequence[Row]) -> Alert | None:
-    """Half of the gradient comes from groups in which nothing is right, and accuracy has not risen."""
+    """Half of the gradient is of groups in which nothing is right, and accuracy has not risen (verl-recipe#125)."""
     share, accuracy, start = _mean(rows, "phantom_gradient"), _mean(rows, "accuracy"), _mean(rows[:WINDOW], "accuracy")
     if not (share >= 0.5 and len(rows) >= 2 * WINDOW and accuracy <= start + max(0.02, start / 5)):
         return None
@@ -79,7 +79,7 @@ def phantom_gradient(rows: Sequence[Row]) -> Alert | None:
 
 
 def entropy_collapse(rows: Sequence[Row]) -> Alert | None:
-    """Less than a fifth of the initial entropy is left and the task is not solved: exploration ended too early."""
+    """Less than a fifth of the initial entropy is left and the task is not solved (verl#5953)."""
     start, now = _mean(rows[:WINDOW], "entropy"), _mean(rows, "entropy")
     if not now < start / 5 or _mean(rows, "accuracy") >= 0.9:
         return None
@@ -90,7 +90,7 @@ def entropy_collapse(rows: Sequence[Row]) -> Alert | None:
 
 
 def length_explosion(rows: Sequence[Row]) -> Alert | None:
-    """Completions became twice as long within ``GROWTH`` steps and the reward did not rise."""
+    """Completions became twice as long within ``GROWTH`` steps and the reward did not rise (Liu et al. 2025)."""
     before = rows[: max(WINDOW, len(rows) - GROWTH)]
     old, new = _mean(before, "length"), _mean(rows, "length")
     old_reward, new_reward = _mean(before, "reward"), _mean(rows, "reward")
@@ -103,7 +103,7 @@ def length_explosion(rows: Sequence[Row]) -> Alert | None:
 
 
 def truncated(rows: Sequence[Row]) -> Alert | None:
-    """Half of the completions are cut off before they end."""
+    """Half of the completions are cut off before they end (trl#5697)."""
     fraction = _mean(rows, "truncated")
     if not fraction >= 0.5:
         return None
@@ -114,7 +114,7 @@ def truncated(rows: Sequence[Row]) -> Alert | None:
 
 
 def kl_explosion(rows: Sequence[Row]) -> Alert | None:
-    """The KL divergence of three steps is ten times that of the steps before, or above one nat per token."""
+    """The KL divergence of three steps is ten times that before, or above one nat a token (torchforge#664)."""
     values = [value for row in rows if (value := row.get("kl")) is not None]
     if len(values) < WINDOW + 3:
         return None
