@@ -52,7 +52,7 @@ def reward_collapse(rows: Sequence[Row]) -> Alert | None:
 
 
 def uniform_groups(rows: Sequence[Row]) -> Alert | None:
-    """Nearly all groups have equal rewards, so there is almost no gradient (trl#3452)."""
+    """Nearly all groups have equal rewards, so there is almost no gradient (trl#3857)."""
     fraction, accuracy = _mean(rows, "uniform_groups"), _mean(rows, "accuracy")
     if not fraction >= 0.9:
         return None
