@@ -129,12 +129,10 @@ def corrections(text: str, end: int, answers: tuple[str, ...]) -> Corrections:
             return Corrections([], True)
     further = _alternative(text, end, answers) if "or" in near or "and" in near or "but" in near else []
     rest = text[end:]
-    if _is_taken_back_abroad(rest, answers):
+    if _is_taken_back_abroad(rest, answers) or _DISOWNED.search(rest):
         return Corrections(further, True)
     if not any(map(rest.lower().__contains__, _HINTS)):
         return Corrections(list(filter(None, further)), "" in further)
-    if _DISOWNED.search(rest):
-        return Corrections(further, True)
     words = list(islice(_CORRECTING.finditer(rest), _MOST))
     further += _corrected(rest, words, answers)
     rejected = "" in further or (bool(words) and _are_replaced(answers, rest))

@@ -42,7 +42,7 @@ def hashes(text: str) -> ExtractedAnswer | None:
 
     A heading (``#### Step 1``, ``#### 2. Sell the eggs``) is an answer only where nothing follows it.
     """
-    if "#" not in text or "####" not in text:
+    if "####" not in text:
         return None
     end = len(text.rstrip())
     lines = [(match[1].strip(), match.end()) for match in deque(_LINE.finditer(text), maxlen=MAX_ANSWERS)]

@@ -110,15 +110,18 @@ def number_at_end(text: str) -> ExtractedAnswer | None:
 
     "In total she bought 4+12+60=76 cakes.": no other number stands behind it, and nothing doubts it. Next is the number
     that a sentence says. Of another conclusion, "So there are 30 rooms left.", the rule ``one number`` finds out
-    whether it has only one.
+    whether it has only one; it reads a text of one sentence as well: "Ito received the prize in 1985." (SimpleQA)
     """
     line, sentence = line_and_sentence(text)
     if (result := calculated(line)) and (sentence == line or not _STEP.match(sentence)):
         return extracted([result], "last_line")
     if said := said_number(sentence) or _repeated(text, sentence):
         return extracted([said], "last_line")
-    sentence = _with_digits(sentence)
-    return extracted([sentence], "last_line") if concludes(sentence) else None
+    if concludes(with_digits := _with_digits(sentence)):
+        return extracted([with_digits], "last_line")
+    is_all = sentence == text.strip() and sentence[:1].isupper() and {"$", "="}.isdisjoint(sentence)
+    is_statement = is_all and len(_DIGITS.findall(sentence)) == 1 and named(sentence)
+    return extracted([sentence], "phrase") if is_statement else None
 
 
 def calculated(text: str) -> str | None:
