@@ -19,8 +19,8 @@ def progress(
 ) -> Iterator[Callable[..., None]]:
     """Show how many of ``total`` completions are done, and the time left.
 
-    The block gets a function to call with a number of further completions. Where their total is not known, that may
-    be by their part of a ``size``, which is its second argument. ``advice`` is added to the first line.
+    The block gets a function to call with the number of further completions. Where only a ``size`` is known, such as
+    that of a file, it also takes their part of that. ``advice`` is added to the first line.
     """
     whole, of = (size, "") if total is None else (total, f" of {total:,}")
     began, done, reached, finished = time.monotonic(), 0, 0, threading.Event()
