@@ -214,7 +214,7 @@ def test_labels_are_at_the_tokens_that_the_verifier_reads():
         ([{"parts": {"rollouts": {"value": 0.0, "status": "no_answer"}}}], Request(process=True), "1 without steps"),
         ([{"parts": {"test_vowels": {"value": None, "status": "error"}}}], Request(), r"1 unscored \(error\)"),
         ([{"parts": {"test_vowels": {"value": 3.0, "status": "ok"}}}], Request(), "between 0 and 1, found 3"),
-        ([{}], Request(), "all completions have the same prompt"),
+        ([{}], Request(), r"scores.jsonl: all completions have the same prompt"),
         ([{}, {"prompt": "other"}], Request(), r"all labels to train on \(1\) are 0.5 or more"),
     ],
 )

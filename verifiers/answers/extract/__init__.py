@@ -253,7 +253,7 @@ def after_reasoning(format: Format, completion: Completion) -> str | None:
     Where it is a channel (raw tokens of Gemma 4 and gpt-oss), the text after the last one.
     """
     text = visible(whole_turn(format, completion)[0])
-    for start, end in _CHANNELS if "<|channel" in text or "<channel|>" in text else ():
+    for start, end in _CHANNELS if "channel" in text else ():
         text = text.rpartition(end)[2]
         if start in text:
             return None
