@@ -39,15 +39,6 @@ class MicroBatch:
     old_logp: Tensor | None = None  # (R, T) float32
     ref_logp: Tensor | None = None  # (R, T) float32
 
-    def __post_init__(self) -> None:
-        shape = (len(self.prompts), *self.ids.shape[1:])
-        dtypes = {"ids": torch.int64, "completion_mask": torch.bool, "sampled": torch.bool}
-        for name, tensor in vars(self).items():
-            dtype = dtypes.get(name, torch.float32)
-            if isinstance(tensor, Tensor) and (tensor.shape != shape or tensor.dtype != dtype):
-                found = f"{tensor.dtype} {tuple(tensor.shape)}"
-                raise ValueError(f"{name}: expected {dtype} of shape {shape}, got {found}")
-
     def halves(self) -> list[MicroBatch]:
         """Its rows in two micro-batches; a single row stays as it is."""
         middle = len(self.prompts) // 2

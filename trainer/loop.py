@@ -29,6 +29,7 @@ from .run.recorder import Recorder
 from .run.run import Progress, Run
 from .run.start_lines import print_start
 from .run.stopping import Result, check_unscored, finish, stopped
+from .run.trackers import finish_tracker
 from .scored_groups import scored_groups
 from .update import update
 
@@ -110,11 +111,11 @@ def learn(run: Run, recorder: Recorder) -> Result:
             groups = sample_groups(policy, config, run.samplers, step)
             check_unscored(run, groups, step)
             rollouts = groups[: config.prompts_per_step * config.group_size]  # the groups to train on
-            values = step_values(policy, run.tasks, rollouts, config, step)
+            values, cost = step_values(policy, run.tasks, rollouts, config, step)
             sampled = time.perf_counter()
 
             # Rewards become one advantage per token.
-            rewards = scored_groups(policy, rollouts, config, values.rows)
+            rewards = scored_groups(policy, rollouts, config, values)
             advantages = token_advantages(rewards, config)
 
             # Divide the step into mini-batches, and pack the rows that have a gradient into micro-batches.
@@ -129,7 +130,7 @@ def learn(run: Run, recorder: Recorder) -> Result:
                 sync_if_due(run.reference, policy, config.kl, step + 1)
                 progress.end_step(batches)
                 seconds = {"sample_seconds": sampled - began, "update_seconds": time.perf_counter() - sampled}
-                recorder.step(step, groups, advantages, stats, {**seconds, **values.metrics})
+                recorder.step(step, groups, advantages, stats, {**seconds, **cost})
         return finish(run, recorder, progress.updates)
     except (KeyboardInterrupt, GrpoEnvError) as error:
         raise stopped(run, recorder, progress, error) from error
@@ -138,7 +139,7 @@ def learn(run: Run, recorder: Recorder) -> Result:
         raise
     finally:
         pool.close_idle()
-        recorder.close()
+        finish_tracker(recorder.tracker)
 
 
 def steps(run: Run, recorder: Recorder) -> Iterator[int]:

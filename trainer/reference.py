@@ -12,11 +12,6 @@ from .engine.policy import Policy
 from .update import add_logp
 
 
-def make_reference(policy: Policy, config: KLConfig) -> dict[str, Tensor] | None:
-    """A copy of the trained weights, which swap places with the policy's (``Policy.swapped_weights``), or ``None``."""
-    return policy.snapshot() if config.coef > 0 else None
-
-
 def sync_if_due(reference: dict[str, Tensor] | None, policy: Policy, config: KLConfig, steps: int) -> None:
     """Iterative GRPO (DeepSeekMath, algorithm 1, line 3): the current model becomes the reference."""
     every = config.reference_sync_every

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import torch
@@ -21,24 +20,6 @@ from .losses import LossInputs, aggregate, clipped, kl_penalty, policy_loss, tis
 from .optimizer import learning_rate
 from .out_of_memory import with_oom_retry
 
-
-@dataclass(frozen=True)
-class UpdateStats:
-    """Statistics of the updates on a step's mini-batches: the means of their losses and gradient norms, and means over
-    the tokens that went through the model, NaN if there were none.
-
-    ``rollout_logprob_gap`` is the mean absolute difference, in nats, between the log-probabilities under the weights
-    before the step and those of the sampler: the effect of rounding, or of another engine, on the same weights.
-    """
-
-    loss: float
-    grad_norm: float
-    entropy: float
-    kl: float
-    clip_fraction: float
-    rollout_logprob_gap: float
-
-
 MAX_GAP = 1.0
 """Limit on ``rollout_logprob_gap``, nats, where another engine than the policy samples: ten times the alert's. Rounding
 to bfloat16 makes 0.04, tokens that another model sampled several."""
@@ -46,9 +27,13 @@ to bfloat16 makes 0.04, tokens that another model sampled several."""
 
 def update(
     policy: Policy, optimizer: torch.optim.Optimizer, batches: Sequence[Batch], config: TrainConfig, step: int
-) -> UpdateStats:
-    """One update on each mini-batch, in order; all of that ``optimizer.updates_per_step`` times. The statistics are
-    those of the last time.
+) -> dict[str, float]:
+    """One update on each mini-batch, in order; all of that ``optimizer.updates_per_step`` times.
+
+    Returns metrics of the last time: the means over mini-batches of their losses and gradient norms, and those of
+    ``SUMS`` over the tokens that went through the model, NaN if there were none. ``rollout_logprob_gap`` is the mean
+    absolute difference, in nats, between the log-probabilities under the weights before the step and those of the
+    sampler: the effect of rounding, or of another engine, on the same weights.
 
     The gradient depends neither on the division into micro-batches nor on the number of processes: every micro-batch
     is divided by the denominator of its whole mini-batch, and the results are summed. Raises ``RunError``, before the
@@ -66,8 +51,8 @@ def update(
             sums += batch_sums
             norms.append(norm)
     loss, *per_token, tokens = sums.tolist()
-    means = [value / (tokens or math.nan) for value in per_token]
-    return UpdateStats(loss / len(norms), sum(norms) / len(norms), *means)
+    means = {name: value / (tokens or math.nan) for name, value in zip(SUMS[1:-1], per_token, strict=True)}
+    return {"loss": loss / len(norms), "grad_norm": sum(norms) / len(norms), **means}
 
 
 def add_logp(policy: Policy, batch: Batch, temperature: float, name: Literal["old_logp", "ref_logp"]) -> None:

@@ -29,7 +29,7 @@ def score_in_process(verifier: Verifier, groups: Sequence[Group]) -> list[list[S
     be sent there or no process starts.
     """
     try:
-        piece = _Piece(list(sys.path), to_bytes(verifier), list(groups))
+        piece = _Piece(list(sys.path), _bytes_of(verifier), list(groups))
     except Exception as error:
         raise RunError(f"the task's verifiers cannot be sent to the process that scores ({error})") from error
     try:
@@ -39,6 +39,17 @@ def score_in_process(verifier: Verifier, groups: Sequence[Group]) -> list[list[S
             return _process(piece)
         death = Score(None, "error", name="total", explanation="scoring ended its process, twice")
         return [[death] * len(group.completions) for group in groups]
+
+
+_last: tuple[Verifier | None, bytes] = None, b""
+
+
+def _bytes_of(verifier: Verifier) -> bytes:
+    """A verifier as bytes, which are made once for all groups of a step, one after the other."""
+    global _last
+    if _last[0] is not verifier:
+        _last = verifier, to_bytes(verifier)
+    return _last[1]
 
 
 def start() -> None:

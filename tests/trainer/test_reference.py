@@ -8,7 +8,7 @@ from grpo_env.core import Example, Score
 from grpo_env.trainer.config import KLConfig, TrainConfig
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.sampling.sampler import Rollout
-from grpo_env.trainer.reference import add_reference_logp, make_reference, sync_if_due
+from grpo_env.trainer.reference import add_reference_logp, sync_if_due
 from grpo_env.trainer.shared_types import ScoredRollout
 
 from .shortcuts import packed
@@ -22,20 +22,13 @@ def shift(policy: Policy) -> None:
             weight.add_(0.05)
 
 
-def test_there_is_none_without_a_penalty(policy: Policy) -> None:
-    assert make_reference(policy, KLConfig()) is None
-    assert make_reference(policy, KLConfig(coef=0.1)) is not None
-    sync_if_due(None, policy, KLConfig(), 4)
-
-
 def test_log_probabilities_are_those_of_the_weights_before(policy: Policy) -> None:
     """Against a forward pass of the model as it was; the policy has its own weights again."""
     prompt, ids = [40, 41, 42], [50, 51, 52]
     with torch.no_grad():
         logits = policy.model(torch.tensor([prompt + ids])).logits[0, len(prompt) - 1 : -1]
     expected = torch.log_softmax(logits, -1)[range(len(ids)), ids]
-    reference = make_reference(policy, CONFIG.kl)
-    assert reference is not None
+    reference = policy.snapshot()
     shift(policy)
     changed = policy.snapshot()
     rows = [ScoredRollout(Example("0"), Rollout(prompt, ids, "", "length", [0.0] * 3), Score(v)) for v in (0.0, 1.0)]
@@ -50,8 +43,7 @@ def test_log_probabilities_are_those_of_the_weights_before(policy: Policy) -> No
 def test_every_so_many_updates_it_becomes_the_policy(policy: Policy) -> None:
     name = next(iter(policy.trained))
     for every, at in ((0, []), (3, [3, 6])):
-        reference = make_reference(policy, CONFIG.kl)
-        assert reference is not None
+        reference = policy.snapshot()
         synced = []
         for updates in range(1, 8):
             shift(policy)

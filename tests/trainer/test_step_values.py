@@ -17,7 +17,7 @@ from grpo_env.trainer.advantages import value_advantages
 from grpo_env.trainer.config import AdvantageConfig, TrainConfig
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.extensions import step_values as module
-from grpo_env.trainer.extensions.step_values import Prefix, StepValues, step_values, valued_steps
+from grpo_env.trainer.extensions.step_values import Prefix, step_values, valued_steps
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.rollout import make_prompts
 from grpo_env.trainer.run.checkpoint import RunFolder
@@ -60,10 +60,12 @@ def completions(chain: Chain, step: int = 0) -> list[ScoredRollout]:
     return roll_out(chain.policy, prompts, 4, max_new_tokens=LONGEST, temperature=1.0, seed=f"0/{step}")
 
 
-def estimate(chain: Chain, rollouts: list[ScoredRollout], config: TrainConfig = CONFIG, step: int = 0) -> StepValues:
-    values = step_values(chain.policy, [chain.task], rollouts, config, step)
-    assert values.rows is not None
-    return values
+def estimate(
+    chain: Chain, rollouts: list[ScoredRollout], config: TrainConfig = CONFIG, step: int = 0
+) -> tuple[list[list[ValuedStep]], dict[str, float]]:
+    rows, cost = step_values(chain.policy, [chain.task], rollouts, config, step)
+    assert rows is not None
+    return rows, cost
 
 
 def z_scores(chain: Chain, steps: int = 2) -> dict[str, float]:
@@ -75,7 +77,7 @@ def z_scores(chain: Chain, steps: int = 2) -> dict[str, float]:
     means: dict[str, list[float]] = {"prompt": [], "after": [], "before a": [], "before b": []}
     for number in range(steps):
         rollouts = completions(chain, number)
-        values = estimate(chain, rollouts, step=number).rows
+        values, _ = estimate(chain, rollouts, step=number)
         for start in range(0, len(rollouts), 4):
             errors: dict[str, list[float]] = {name: [] for name in means}
             for row in range(start, start + 4):
@@ -163,25 +165,25 @@ def test_advantages_by_hand() -> None:
 
 def test_the_same_step_has_the_same_values_and_another_others(chain: Chain) -> None:
     rollouts = completions(chain)[:16]
-    first, again, other = (estimate(chain, rollouts, step=step).rows for step in (0, 0, 1))
+    first, again, other = (estimate(chain, rollouts, step=step)[0] for step in (0, 0, 1))
     assert first == again != other
 
 
 def test_uniform_groups_unscored_rows_and_prefixes_that_others_share_cost_nothing(chain: Chain) -> None:
     rollouts = completions(chain)[:8]
     equal = [row._replace(score=Score(2.0)) for row in rollouts]
-    skipped = estimate(chain, equal)
-    assert (skipped.metrics["values"], skipped.metrics["value_tokens"]) == (0, 0)
-    assert [[step.after - step.before for step in row] for row in skipped.rows] == [[0.0]] * 8
+    skipped, cost = estimate(chain, equal)
+    assert (cost["values"], cost["value_tokens"]) == (0, 0)
+    assert [[step.after - step.before for step in row] for row in skipped] == [[0.0]] * 8
     unscored = [row._replace(score=Score(None, "error")) for row in rollouts]
-    assert list(estimate(chain, unscored).rows) == [[]] * 8
+    assert estimate(chain, unscored)[0] == [[]] * 8
     # The same completion four times: the three others are the samples from each of its prefixes.
     row = next(row for row in rollouts if true_boundaries(row.rollout.ids))
-    same = estimate(chain, [row._replace(score=Score(value)) for value in (0.0, 1.0, 0.0, 1.0)])
-    assert same.metrics["values"] == 0
+    same, cost = estimate(chain, [row._replace(score=Score(value)) for value in (0.0, 1.0, 0.0, 1.0)])
+    assert cost["values"] == 0
     ends = len(true_boundaries(row.rollout.ids))
-    assert [round(step.before, 9) for step in same.rows[0]] == [round(2 / 3, 9)] * (ends + 1)
-    assert [step.after for step in same.rows[0]] == [0.5] * ends + [0.0]
+    assert [round(step.before, 9) for step in same[0]] == [round(2 / 3, 9)] * (ends + 1)
+    assert [step.after for step in same[0]] == [0.5] * ends + [0.0]
 
 
 def test_a_run_without_step_scores(chain: Chain, tmp_path: Path) -> None:

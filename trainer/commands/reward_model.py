@@ -159,10 +159,9 @@ def _split(
     labelled: Sequence[Labelled], file: Path, fraction: float, seed: int
 ) -> tuple[list[Labelled], list[Labelled]]:
     """Rows to train on and held-out ones. Raises ``UsageError`` if one side has nothing to tell apart."""
-    try:
-        train, held_out = split_by_prompt(labelled, fraction, seed)
-    except UsageError as error:
-        raise UsageError(f"{file}: {error}") from error
+    if len({row.prompt for row in labelled}) < 2:
+        raise UsageError(f"{file}: all completions have the same prompt; held-out figures need at least two")
+    train, held_out = split_by_prompt(labelled, fraction, seed)
     labels = [value for row in train for value in row.known]
     if len({value >= 0.5 for value in labels}) < 2:
         side = "0.5 or more" if labels[0] >= 0.5 else "below 0.5"

@@ -25,7 +25,7 @@ def prepare_adapter(policy: Policy, config: TrainConfig) -> None:
             raise UsageError(f"model {name!r} is an adapter already and is trained as it is; leave lora.rank out")
         model.set_adapter(model.active_adapters())  # a loaded adapter is frozen
     elif config.lora.rank:
-        adapter = _lora(config)
+        adapter = new_adapter(config)
         with torch.random.fork_rng():
             torch.manual_seed(config.seed)
             try:
@@ -37,21 +37,13 @@ def prepare_adapter(policy: Policy, config: TrainConfig) -> None:
         return
     for weight in policy.trained.values():  # peft makes them in the dtype of the layers below
         weight.data = weight.data.float()
-    if policy.autocast:  # rounding frozen weights once gives the same as autocast's rounding at every use
-        embeddings = model.get_input_embeddings().weight
-        for layer in model.modules():
-            if hasattr(layer, "cast_input_dtype_enabled"):  # by peft, to float32: autocast would round it back
-                layer.cast_input_dtype_enabled = False
-            if type(layer) is torch.nn.Linear and not layer.weight.requires_grad:
-                rounded = layer.weight.to(policy.autocast)
-                if layer.weight is embeddings:  # which are not rounded, so a tied head gets a copy
-                    del layer.weight
-                    layer.register_buffer("weight", rounded, persistent=False)
-                else:
-                    layer.weight.data = rounded
+    for layer in model.modules():
+        if hasattr(layer, "cast_input_dtype_enabled"):  # by peft, to float32: autocast would round it back
+            layer.cast_input_dtype_enabled = policy.autocast is None
 
 
-def _lora(config: TrainConfig) -> Any:
+def new_adapter(config: TrainConfig) -> Any:
+    """peft's config of a new adapter."""
     try:
         from peft import LoraConfig
     except ImportError as error:

@@ -6,7 +6,6 @@ What a token stores for the gradient is not estimated but counted: the model is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +22,7 @@ from ..config import TrainConfig
 from .bundled import MODELS
 from .fast.attention import NAME, install_attention
 from .logprobs import CUDA_CHUNK
+from .lora import new_adapter
 from .policy import Policy, is_adapter
 from .sharding import is_sharded
 
@@ -191,7 +191,7 @@ def plan_memory(config: TrainConfig, capacity: float, prompt_tokens: int) -> Mem
     head = model.get_output_embeddings()
     linear = [layer for layer in model.modules() if type(layer) is torch.nn.Linear and layer is not head]
     count, inner = model.num_parameters(), sum(layer.weight.numel() for layer in linear)
-    trained = _trained_weights(config, model, linear)
+    trained = _trained_weights(config, model)
     held = {"weights": 4.0 * count, "moments": trained * (OPTIMIZER_BYTES[config.optimizer.name] - 4.0)}
     if trained < count:  # below an adapter, the model's own dtype, or 4 bits in linear layers
         held["weights"] = size * (count - inner) + (NF4_BYTES if config.lora.quantize else size) * inner
@@ -210,17 +210,18 @@ def plan_memory(config: TrainConfig, capacity: float, prompt_tokens: int) -> Mem
     return MemoryPlan(count, trained, held, update, sampling, per_position, capacity, config.engine.micro_batch_tokens)
 
 
-def _trained_weights(config: TrainConfig, model: Any, linear: Sequence[torch.nn.Linear]) -> int:
-    """How many weights are trained: those of the adapter that it is, of a new one of ``linear`` layers, or all."""
-    if is_adapter(config.model):
-        from peft import PeftConfig
-
+def _trained_weights(config: TrainConfig, model: Any) -> int:
+    """How many weights are trained: those of the adapter that it is, of a new one, or all of a model without memory."""
+    if is_adapter(config.model) or config.lora.rank:
         with torch.device("meta"):
-            model.add_adapter(PeftConfig.from_pretrained(config.model))
-        return sum(weight.numel() for name, weight in model.named_parameters() if "lora_" in name)
-    if config.lora.rank:
-        return config.lora.rank * sum(sum(layer.weight.shape) for layer in linear)
-    return int(model.num_parameters())
+            model.add_adapter(_adapter_config(config.model) if is_adapter(config.model) else new_adapter(config))
+    return int(model.num_parameters(only_trainable=True))
+
+
+def _adapter_config(name: str) -> Any:
+    from peft import PeftConfig
+
+    return PeftConfig.from_pretrained(name)
 
 
 def load_model_config(name: str) -> Any:
@@ -228,9 +229,7 @@ def load_model_config(name: str) -> Any:
     source = str(MODELS.get(name) or name)
     try:
         if is_adapter(source):
-            from peft import PeftConfig
-
-            source = str(PeftConfig.from_pretrained(source).base_model_name_or_path)
+            source = str(_adapter_config(source).base_model_name_or_path)
         return AutoConfig.from_pretrained(source, trust_remote_code=False)
     except (OSError, ValueError, ImportError) as error:
         reason = str(error).strip().split("\n")[0]

@@ -18,6 +18,7 @@ from grpo_env.taskfile.task import Task
 
 from ..engine.bundled import TASKS
 from ..engine.policy import Policy
+from ..step_tokens import common_length
 
 MARK = "7f3a9c51"  # in the made-up turn, to find its end; no template writes it
 _QUESTION = {"role": "user", "content": "?"}
@@ -65,20 +66,17 @@ class Conversation:
         raise UsageError(f"the chat template of {self.policy.name} cannot continue after a turn: {problem}")
 
     def rewritten(self, told: ChatMessage, variables: Mapping[str, Any]) -> str | None:
-        """How the template changes a turn with reasoning when others follow it: the first token that differs.
+        """How the template changes a turn with reasoning when others follow it: the first difference.
 
         ``None`` if what the model reads before its third turn begins with what it has read and said before.
         """
-        tokenizer, tag = self.policy.tokenizer, self.format.reasoning or "think"
         messages: list[ChatMessage] = [_QUESTION]
-        said = ""
+        tag, said = self.format.reasoning or "think", ""
         for number in (1, 2, 3):
             text = self._write(messages, variables, more=True)
             if not text.startswith(said):
-                before, now = (tokenizer(part, add_special_tokens=False)["input_ids"] for part in (said, text))
-                at = next((n for n, pair in enumerate(zip(before, now, strict=False)) if pair[0] != pair[1]), len(now))
-                tokens = [repr(tokenizer.decode(ids[at : at + 1])) for ids in (before, now)]
-                return f"before turn {number}, token {at} is {tokens[1]} and was {tokens[0]}"
+                at = common_length(said, text)
+                return f"before turn {number}, {text[at : at + 20]!r} was {said[at : at + 20]!r}"
             content = f"<{tag}>\nthought {number}\n</{tag}>\n\nsaid {number}"
             said = text + missing_prefill(text, content)
             messages.append({"role": "assistant", "content": content})

@@ -10,7 +10,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import NamedTuple
 
 from grpo_env.equality import all_equal
 from grpo_env.taskfile.task import Task
@@ -22,17 +21,6 @@ from ..rollout import sample_from
 from ..scored_groups import ValuedStep
 from ..shared_types import Prompt, ScoredRollout, Start
 from ..step_tokens import completion_ends
-
-
-class StepValues(NamedTuple):
-    """The steps of each completion, none for one without a score, and metrics that say what their values cost:
-    ``values``, the prefixes that were continued, ``value_tokens`` sampled for them, and ``value_seconds`` with scoring.
-
-    Where nothing is estimated, ``rows`` is ``None``, and there are no metrics.
-    """
-
-    rows: Sequence[Sequence[ValuedStep]] | None
-    metrics: Mapping[str, float]
 
 
 @dataclass
@@ -49,8 +37,11 @@ Prefixes = Mapping[tuple[int, ...], Prefix]
 
 def step_values(
     policy: Policy, tasks: Sequence[Task], rollouts: Sequence[ScoredRollout], config: TrainConfig, step: int
-) -> StepValues:
+) -> tuple[list[list[ValuedStep]] | None, dict[str, float]]:
     """Estimate the value of every prefix of these completions that ends with a step, unless that is off.
+
+    Returns the steps of each completion, none for one without a score, and metrics that say what their values cost:
+    ``values``, the prefixes that were continued, ``value_tokens`` sampled for them, and ``value_seconds`` with scoring.
 
     Groups of equal rewards are left out: that is cheaper, and slightly biased.
 
@@ -59,7 +50,7 @@ def step_values(
     """
     count = config.step_values.rollouts
     if not count:
-        return StepValues(None, {})
+        return None, {}
     began, by_name = time.perf_counter(), {task.name: task for task in tasks}
     rewards = [row.score.value for row in rollouts]
     size = config.group_size
@@ -84,7 +75,7 @@ def step_values(
         for row in group
     ]
     seconds = time.perf_counter() - began
-    return StepValues(rows, {"values": len(waiting), "value_tokens": tokens, "value_seconds": seconds})
+    return rows, {"values": len(waiting), "value_tokens": tokens, "value_seconds": seconds}
 
 
 def step_boundaries(policy: Policy, task: Task, rollout: Rollout) -> list[int]:

@@ -124,13 +124,8 @@ def of_steps(labels: Sequence[StepScore], steps: Sequence[tuple[int, int]]) -> l
 
 
 def split_by_prompt(rows: Sequence[Labelled], fraction: float, seed: int) -> tuple[list[Labelled], list[Labelled]]:
-    """Rows to train on, and held-out ones: all completions of ``fraction`` of the prompts, at least one prompt.
-
-    Raises ``UsageError`` if there are fewer than two prompts.
-    """
+    """Rows to train on, and held-out ones: all completions of ``fraction`` of the prompts, at least one prompt."""
     prompts = sorted({row.prompt for row in rows})
-    if len(prompts) < 2:
-        raise UsageError("all completions have the same prompt; held-out figures need at least two")
     count = min(max(1, round(fraction * len(prompts))), len(prompts) - 1)
     held_out = set(random.Random(f"{seed}/held-out").sample(prompts, count))
     return [row for row in rows if row.prompt not in held_out], [row for row in rows if row.prompt in held_out]

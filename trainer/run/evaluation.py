@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean
 
 from grpo_env.confidence_intervals import Interval, estimate
-from grpo_env.core import Example
 
 from ..config import SamplingConfig, TrainConfig
 from ..engine.sampling.sampler import Rollout
@@ -35,19 +34,9 @@ def evaluate(
         sampling = sampling.model_copy(update={"temperature": 0.0})
     chunk = max(1, config.prompts_per_step * config.group_size // group_size)
     rollouts: list[ScoredRollout] = []
-    # Sorted by prompt length, so that a chunk contains little padding; the result has the order of the prompts.
-    order = sorted(range(len(prompts)), key=lambda index: _length(prompts[index].example))
-    for start in range(0, len(order), chunk):
-        part = [prompts[index] for index in order[start : start + chunk]]
-        rollouts += sample(part, group_size, sampling, f"{config.seed}/eval", advance)
-    groups = {index: rollouts[place * group_size : (place + 1) * group_size] for place, index in enumerate(order)}
-    return [rollout for index in range(len(prompts)) for rollout in groups[index]]
-
-
-def _length(example: Example) -> int:
-    """Characters of a prompt, without what a chat template adds to each."""
-    prompt = example.prompt
-    return len(prompt) if isinstance(prompt, str) else sum(len(message.content) for message in prompt)
+    for start in range(0, len(prompts), chunk):
+        rollouts += sample(prompts[start : start + chunk], group_size, sampling, f"{config.seed}/eval", advance)
+    return rollouts
 
 
 def summarize(rollouts: Sequence[ScoredRollout]) -> dict[str, float]:

@@ -195,10 +195,8 @@ def write_errors(path: Path) -> Iterator[None]:
 def atomic_write(path: Path, content: bytes) -> None:
     """Write a file completely or not at all, also in a power cut."""
     draft = path.with_name(f".{path.name}.tmp")
-    with draft.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+    draft.write_bytes(content)
+    fsync(draft)
     draft.replace(path)
 
 

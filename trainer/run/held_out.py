@@ -18,6 +18,7 @@ from .evaluation import accuracy_interval, evaluate, summarize
 from .folder import MODEL
 from .recorder import Recorder, best
 from .run import Run
+from .trackers import track_completions
 
 SHOWN = 3  # completions printed before and after training
 
@@ -40,7 +41,7 @@ def evaluate_if_due(run: Run, recorder: Recorder, step: int) -> str | None:
         row |= {f"sampled_{name}": mean for name, mean in summarize(sampled).items()}
     row["accuracy_low"], row["accuracy_high"] = accuracy_interval(greedy) or (None, None)
     recorder.write(row)
-    recorder.completions(step, greedy)
+    track_completions(recorder.tracker, step, greedy)
     recorder.save_if_best(step)
     reason = None if step == 0 or is_last else end_reason(config.eval, recorder.evaluations)
     if step == 0 or is_last or reason:

@@ -6,7 +6,6 @@ import json
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from ..advantages import phantom_gradient
 from ..config import flatten
 from ..optimizer import learning_rate
 from ..shared_types import ScoredRollout
-from ..update import UpdateStats
 from .alerts import warnings
 from .checkpoint import RunFolder
 from .evaluation import summarize
@@ -25,7 +23,7 @@ from .folder import BEST, VERSIONS, is_first_process
 from .learned_reward import training_figures
 from .run import Run
 from .samples import SampleFiles
-from .trackers import finish_tracker, start_tracker, track, track_completions
+from .trackers import start_tracker, track
 
 
 class Recorder:
@@ -41,7 +39,7 @@ class Recorder:
         self._began = time.monotonic() - (rows[-1]["seconds"] if rows else 0.0)
         self._samples = SampleFiles(folder, run.mixture.tasks, config.group_size, run.policy.decode)
         tracker = config.tracker if folder.writes else None
-        self._tracker = start_tracker(tracker, folder, flatten(config.model_dump()), start)
+        self.tracker = start_tracker(tracker, folder, flatten(config.model_dump()), start)
         run.console.restore(rows)
 
     @classmethod
@@ -66,7 +64,7 @@ class Recorder:
         """Log a row with the seconds since the run began and, after a training row, the alerts that it raises."""
         written = self.folder.record({**row, "seconds": time.monotonic() - self._began})
         self.run.console.show(written)
-        track(self._tracker, written)
+        track(self.tracker, written)
         if written["kind"] == "train":
             self._train_rows.append(written)
             for warning in warnings(self._train_rows):
@@ -80,7 +78,7 @@ class Recorder:
         step: int,
         sampled: Sequence[ScoredRollout],
         advantages: Tensor,
-        stats: UpdateStats,
+        stats: Mapping[str, float],
         further: Mapping[str, float],
     ) -> None:
         """Record the metrics of a step and its completions.
@@ -98,7 +96,7 @@ class Recorder:
             "groups_sampled": len(sampled) // config.group_size,
             "uniform_groups": float((advantages == 0).view(config.prompts_per_step, -1).all(1).double().mean()),
             "phantom_gradient": phantom_gradient(sampled[: len(advantages)], advantages, config.group_size),
-            **asdict(stats),
+            **stats,
             "learning_rate": learning_rate(config.optimizer, step, config.steps),
             "tokens": tokens,
             "tokens_per_second": tokens / (further["sample_seconds"] + further["update_seconds"]),
@@ -109,10 +107,6 @@ class Recorder:
         self.write(row)
         if self.folder.writes:
             self._samples.write(step, sampled, advantages)
-
-    def completions(self, step: int, rollouts: Sequence[ScoredRollout]) -> None:
-        """Send completions of an evaluation to the tracker, as a table, where it has tables."""
-        track_completions(self._tracker, step, rollouts)
 
     def save_if_due(self, step: int) -> None:
         """Checkpoint every ``checkpoint.every`` steps."""
@@ -133,10 +127,6 @@ class Recorder:
             if number != step:
                 shutil.rmtree(old)
         self._best = step
-
-    def close(self) -> None:
-        """Finish the tracker."""
-        finish_tracker(self._tracker)
 
 
 def best(evaluations: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:

@@ -29,7 +29,6 @@ from ..engine.sampling.protocol import RolloutEngine
 from ..engine.sharding import with_fsdp
 from ..extensions.prompt_sampler import PromptSampler
 from ..optimizer import make_optimizer
-from ..reference import make_reference
 from ..reward_models.learned import LearnedPart, learned_part
 from ..rollout import task_examples
 from .console import RunConsole
@@ -90,7 +89,7 @@ class Run:
                 optimizer,
                 samplers,
                 [fitting(task, "eval", examples) for task, examples in zip(mixture.tasks, held_out, strict=True)],
-                make_reference(policy, config.kl),
+                policy.snapshot() if config.kl.coef > 0 else None,
                 learned_part(mixture.tasks[0], config.reward_model),  # check_config refuses it with several tasks
                 # On purpose while vLLM in this process holds its memory: torch keeps what an update took, and vLLM must
                 # wake up beside that.

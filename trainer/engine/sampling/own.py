@@ -85,7 +85,8 @@ def decode_stepwise(policy: Policy, request: SamplingRequest, on_group: OnGroupT
         uniform = None if uniforms is None else uniforms[column, rows]
         chosen, prob = choose_tokens(decoder.logits, request.temperature, uniform)
         # Rows that have ended go on in a column that nobody reads, until they are dropped.
-        completions.write(rows, torch.where(alive, column, last + 1), chosen, prob)
+        place = rows, torch.where(alive, column, last + 1)
+        completions.tokens[place], completions.probs[place] = chosen, prob
         ending = alive & (torch.isin(chosen, ends) | (lasts[rows] == column))
         alive &= ~ending
         # All that is read of a token, since a GPU stops for each reading: of rows that end the completion, else -1.
@@ -114,12 +115,8 @@ class _Completions:
         self._unfinished = [self._size] * len(request.prompts)
         fill = policy.end_ids[0] if policy.end_ids else 0
         shape = len(request.prompts) * self._size, self._max + 1  # rows that have ended go on writing the last column
-        self._tokens = torch.full(shape, fill, device=policy.device)
-        self._probs = torch.zeros(shape, device=policy.device)
-
-    def write(self, rows: Tensor, columns: Tensor, tokens: Tensor, probs: Tensor) -> None:
-        """Write one token of each of some rows."""
-        self._tokens[rows, columns], self._probs[rows, columns] = tokens, probs
+        self.tokens = torch.full(shape, fill, device=policy.device)
+        self.probs = torch.zeros(shape, device=policy.device)
 
     def end(self, rows: Iterable[int]) -> None:
         """Report the groups whose last rows these are."""
@@ -128,7 +125,7 @@ class _Completions:
             self._unfinished[number] -= 1
             if not self._unfinished[number]:
                 part = slice(number * self._size, (number + 1) * self._size), slice(self._max)
-                self._on_group(number, self._tokens[part].tolist(), self._probs[part].log().tolist())
+                self._on_group(number, self.tokens[part].tolist(), self.probs[part].log().tolist())
 
 
 @contextmanager
