@@ -8,9 +8,7 @@
 
 End tokens are set in the generation config, which both sides read. Rows are the completions of the step benchmark, all
 in one batch; ``generate`` gets each prompt once per completion, as from TRL. Both use the same autocast context.
-Samples differ, so mean lengths are printed. Our sampler is also measured with
-the prompt's keys and values copied to every row, as for models that cannot
-share them.
+Samples differ, so mean lengths are printed.
 """
 
 from __future__ import annotations
@@ -55,7 +53,6 @@ def measure(
     steps that would be recorded. ``continuous batching`` is that of transformers.
     """
     import copy
-    from unittest.mock import patch
 
     import torch
 
@@ -86,10 +83,6 @@ def measure(
         request = SamplingRequest(prompts, group_size, max_new_tokens, temperature, seeds)
         return [rollout.ids for rollout in sample(policy, request)]
 
-    def with_copied_prompts(seed: int, temperature: float) -> list[list[int]]:
-        with patch("grpo_env.trainer.engine.cache.can_share_prompts", lambda policy: False):
-            return ours(seed, temperature)
-
     def generate(model: Any, seed: int, temperature: float) -> list[list[int]]:
         torch.manual_seed(seed)
         width = max(map(len, prompts))
@@ -106,7 +99,6 @@ def measure(
 
     functions = {
         "ours": ours,
-        "copied prompts": with_copied_prompts,
         "generate": partial(generate, model),
     }
     if bf16_model is not None:

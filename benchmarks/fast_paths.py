@@ -40,7 +40,6 @@ SMOLLM2 = {"vocab_size": 49152, "hidden_size": 576, "intermediate_size": 1536, "
 # What is replaced to switch a path off: in the loss and in sampling; ``None`` where it plays no part.
 OFF: dict[str, tuple[dict[str, Any] | None, dict[str, Any] | None]] = {
     "all paths": ({}, {}),
-    "without the shared prompts of attention.py": (None, {f"{ENGINE}.cache.can_share_prompts": lambda _: False}),
     "without packed.py": ({}, None),
     "packed.py in one chunk": ({f"{ENGINE}.fast.packed.CHUNKS": 1}, None),
 }

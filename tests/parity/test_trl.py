@@ -112,7 +112,7 @@ def own_update(task: Task, scored_rollouts: Sequence[ScoredRollout], **settings:
     if run.reference is not None:
         add_reference_logp(run.policy, run.reference, batches, run.config.sampling.temperature)
     stats = update(run.policy, optimizer, batches, run.config, 0)
-    return optimizer.gradients, stats.loss, stats.clip_fraction
+    return optimizer.gradients, stats["loss"], stats["clip_fraction"]
 
 
 class RecordingTrainer(trl.GRPOTrainer):  # type: ignore[misc, name-defined]

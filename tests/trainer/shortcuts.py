@@ -22,7 +22,7 @@ from grpo_env.trainer.reference import add_reference_logp
 from grpo_env.trainer.rollout import sample_rollouts
 from grpo_env.trainer.scored_groups import ScoredGroups, scored_groups
 from grpo_env.trainer.shared_types import Prompt, ScoredRollout
-from grpo_env.trainer.update import SUMS, UpdateStats, micro_batch_loss, update
+from grpo_env.trainer.update import SUMS, micro_batch_loss, update
 
 
 def with_settings(config: TrainConfig, **changes: Any) -> TrainConfig:
@@ -101,7 +101,7 @@ def one_step(
     config: TrainConfig,
     optimizer: torch.optim.Optimizer | None = None,
     reference: Mapping[str, Tensor] | None = None,
-) -> UpdateStats:
+) -> dict[str, float]:
     """The updates of a step on these rollouts, with the config's optimizer unless one is given."""
     batches = mini_batches(policy, rollouts, config)
     if reference is not None:

@@ -53,7 +53,7 @@ def test_the_entropy_has_a_gradient_for_an_own_loss(policy: Policy, tmp_path: Pa
     rollout = Rollout([40, 41], [50, 51, 52], "", "length", [-1.0] * 3)
     rows = [ScoredRollout(Example("0"), rollout, Score(0.0))] * 2
     optimizer = make_optimizer(policy, config.optimizer)
-    entropies = [one_step(policy, rows, config, optimizer).entropy for _ in range(6)]
+    entropies = [one_step(policy, rows, config, optimizer)["entropy"] for _ in range(6)]
     assert entropies[-1] > entropies[0] + 0.01
 
 

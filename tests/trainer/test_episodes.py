@@ -429,7 +429,7 @@ def test_a_run_records_turns_and_resumes_exactly(talk_file: Path, tmp_path: Path
         (TEMPLATE, "NoReset", "talk.py:NoReset' has no method reset"),
         (TEMPLATE, "NoTypes", "the tool add cannot be described to a model"),
         ("{{ tools }}{{ 1 / 0 }}", "Counter", "cannot write turns with tools: ZeroDivisionError"),
-        (FORGETS, "Echo", "rewrites the turns of the past: before turn 3, token 20 is 's' and was '<'.*history=append"),
+        (FORGETS, "Echo", "rewrites the turns of the past: before turn 3, 's.*' was '<.*history=append"),
     ],
 )
 def test_a_model_that_cannot_hold_a_conversation_is_an_error(

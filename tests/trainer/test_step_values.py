@@ -21,6 +21,7 @@ from grpo_env.trainer.extensions.step_values import Prefix, step_values, valued_
 from grpo_env.trainer.loop import train
 from grpo_env.trainer.rollout import make_prompts
 from grpo_env.trainer.run.checkpoint import RunFolder
+from grpo_env.trainer.scored_groups import ValuedStep
 from grpo_env.trainer.shared_types import ScoredRollout, Start
 
 from .chain import BREAK, CHAIN, END, LONGEST, A, B, Chain, make_chain

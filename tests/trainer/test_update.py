@@ -108,15 +108,6 @@ def hand_advantages() -> list[float]:
     return advantages
 
 
-def test_wrong_shapes_and_types_are_errors(policy: Policy) -> None:
-    batch = packed(policy, scored(policy), CONFIG)
-    (micro,) = batch.micro_batches
-    with pytest.raises(ValueError, match=r"advantages: expected torch.float32 of shape \(6, 8\), got .* \(6, 7\)"):
-        replace(micro, advantages=micro.advantages[:, 1:])
-    with pytest.raises(ValueError, match=r"completion_mask: expected torch\.bool"):
-        replace(micro, completion_mask=micro.completion_mask.float())
-
-
 @pytest.mark.parametrize("mode", ["token", "sequence", "constant"])
 @pytest.mark.parametrize("temperature", [1.0, 0.7])
 def test_gradient_at_old_equals_current_is_reinforce(policy: Policy, mode: str, temperature: float) -> None:
@@ -271,7 +262,7 @@ def test_kl_pulls_towards_the_reference(policy: Policy) -> None:
     uniform = scored(policy, [(prompt, ids, 0.3) for prompt, ids, _ in ROWS])
     config = with_settings(CONFIG, kl={"coef": 1.0}, optimizer={"learning_rate": 1e-3, "lr_schedule": "constant"})
     optimizer = make_optimizer(policy, config.optimizer)
-    kls = [one_step(policy, uniform, config, optimizer, reference).kl for _ in range(8)]
+    kls = [one_step(policy, uniform, config, optimizer, reference)["kl"] for _ in range(8)]
     assert kls[-1] < 0.7 * kls[0]
 
 
@@ -282,10 +273,10 @@ def test_more_updates_on_one_batch_use_the_old_log_probabilities(policy: Policy)
         loss={"clip_low": 0.0, "clip_high": 0.0},
     )
     stats = one_step(policy, scored(policy), config)
-    assert stats.clip_fraction > 0.5  # ratios have left 1, and the clip has no width
+    assert stats["clip_fraction"] > 0.5  # ratios have left 1, and the clip has no width
     once = with_settings(config, optimizer={"updates_per_step": 1})
     stats = one_step(policy, scored(policy), once)
-    assert stats.clip_fraction == 0
+    assert stats["clip_fraction"] == 0
 
 
 @pytest.mark.parametrize("mode", ["token", "sequence", "constant"])
@@ -326,14 +317,14 @@ def test_mini_batches_are_updates_one_after_the_other(policy: Policy, mode: str)
     stats = one_step(policy, scored(policy), config, torch.optim.SGD(policy.trained.values(), lr=rate))
     for actual, expected in zip(policy.model.parameters(), model.parameters(), strict=True):
         torch.testing.assert_close(actual.double(), expected, atol=1e-4, rtol=1e-4)
-    assert stats.loss == pytest.approx(statistics.fmean(losses), abs=1e-5)
-    assert stats.clip_fraction == pytest.approx(clipped / sum(len(ids) for _, ids, _ in ROWS))
+    assert stats["loss"] == pytest.approx(statistics.fmean(losses), abs=1e-5)
+    assert stats["clip_fraction"] == pytest.approx(clipped / sum(len(ids) for _, ids, _ in ROWS))
     gap = sum(
         abs(sampler_logp(token) - logp)
         for row, (_, ids, _) in enumerate(ROWS)
         for token, logp in zip(ids, old[row].tolist(), strict=True)
     )
-    assert stats.rollout_logprob_gap == pytest.approx(gap / 22, rel=1e-5)  # of the weights before the step
+    assert stats["rollout_logprob_gap"] == pytest.approx(gap / 22, rel=1e-5)  # of the weights before the step
 
 
 def test_a_mini_batch_has_the_same_rows_on_any_number_of_processes(policy: Policy) -> None:
@@ -424,7 +415,7 @@ def test_the_rollout_logprob_gap_of_a_step_is_that_of_its_first_update(policy: P
             engine={"micro_batch_tokens": tokens},
         )
         stats = one_step(policy, scored(policy), config)
-        assert stats.rollout_logprob_gap == pytest.approx(statistics.fmean(gaps), rel=1e-5)
+        assert stats["rollout_logprob_gap"] == pytest.approx(statistics.fmean(gaps), rel=1e-5)
 
 
 def gap(policy: Policy, sampler: Policy, temperature: float) -> float:
@@ -464,7 +455,7 @@ def test_gradient_norm_is_limited(policy: Policy) -> None:
     optimizer = torch.optim.SGD(policy.model.parameters())
     stats = one_step(policy, scored(policy), config, optimizer)
     after = torch.cat([weight.detach().flatten() for weight in policy.model.parameters()])
-    assert stats.grad_norm > 1e-3
+    assert stats["grad_norm"] > 1e-3
     assert (after - before).norm().item() == pytest.approx(1e-3, rel=1e-2)
 
 
@@ -494,7 +485,7 @@ def test_recomputed_layers_that_drop_out_themselves_do_not(policy: Policy) -> No
         if recompute:
             checkpoint_activations(opt.model)
         settings = with_settings(CONFIG, engine={"gradient_checkpointing": recompute})
-        norms.append(one_step(opt, scored(opt), settings, torch.optim.SGD(opt.model.parameters())).grad_norm)
+        norms.append(one_step(opt, scored(opt), settings, torch.optim.SGD(opt.model.parameters()))["grad_norm"])
     assert norms[1] == pytest.approx(norms[0], rel=1e-3)
 
 

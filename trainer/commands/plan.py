@@ -9,11 +9,19 @@ from grpo_env.errors import RunError
 from grpo_env.taskfile.mixture import Mixture
 
 from ..config import TrainConfig
-from ..engine.memory import plan_memory
+from ..engine.memory import MemoryPlan, plan_memory
 from ..engine.policy import is_adapter
 
 GPU = 24  # GB
 PROMPT_TOKENS = 512  # where sampling.max_prompt_tokens does not say
+
+# What is tried, in this order, where a run does not fit.
+SAVERS: tuple[dict[str, Any], ...] = (
+    {"engine.gradient_checkpointing": True},
+    {"engine.gradient_checkpointing": True, "optimizer.name": "adamw_8bit"},
+    {"engine.gradient_checkpointing": True, "lora.rank": 16},
+    {"engine.gradient_checkpointing": True, "lora.rank": 16, "lora.quantize": "nf4"},
+)
 
 
 def plan_lines(mixture: Mixture, given: float | None, settings: Mapping[str, Any]) -> Iterator[str]:
@@ -42,7 +50,17 @@ def plan_lines(mixture: Mixture, given: float | None, settings: Mapping[str, Any
         yield f"fits       micro-batches of {batch}; {sampled}"
         return
     yield f"too large  {sampled}"
-    adapter = "" if is_adapter(config.model) else ", lora.rank=16 and lora.quantize=nf4"
-    yield f"try        engine.gradient_checkpointing=true, optimizer.name=adamw_8bit{adapter} (docs/scaling.md)"
+    yield next(_savings(settings, mixture, gpu, prompt), "None of the settings that save memory is enough.")
     if given is not None:
         raise RunError(f"the run does not fit on a GPU of {gpu:g} GB")
+
+
+def _savings(settings: Mapping[str, Any], mixture: Mixture, gpu: float, prompt: int) -> Iterator[str]:
+    """The settings that make it fit; an adapter is trained as it is."""
+    savers = [saver for saver in SAVERS if not (is_adapter(str(settings.get("model"))) and "lora.rank" in saver)]
+    for saver in savers:
+        config = TrainConfig.from_mapping({**settings, **saver}, defaults=mixture.defaults)
+        plan: MemoryPlan = plan_memory(config, gpu * 1e9, prompt)
+        if plan.fits:
+            words = " ".join(f"{name}={str(value).lower()}" for name, value in saver.items())
+            yield f"would fit  {words}: micro-batches of {plan.tokens:,} tokens"

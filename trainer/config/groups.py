@@ -209,7 +209,7 @@ class LoraConfig(Settings):
     alpha: float = Field(default=32.0, ge=0)
     """Its output is scaled by ``alpha`` / ``rank``."""
     quantize: Literal["nf4"] | None = None
-    """Frozen linear layers in 4 bits (QLoRA); null: the model's own dtype in bf16, else float32."""
+    """Frozen linear layers in 4 bits (QLoRA); null: bfloat16 if that is computed in, else float32."""
 
 
 class StepValuesConfig(Settings):

@@ -1,4 +1,4 @@
-"""Keys and values of a decoding batch: stored once per prompt, and appended in place for completions."""
+"""Keys and values of a decoding batch, which are appended in place."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from torch import Tensor
 from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
 
-from .fast.attention import NAME, SharedPrompts
 from .policy import Policy
 
 # Tokens between two copies. With more spare room a small cache is read more slowly than copying it costs (in strides,
@@ -17,7 +16,7 @@ from .policy import Policy
 SPARE_TOKENS = 8
 
 
-class _PreallocatedLayer(DynamicLayer):  # type: ignore[misc]
+class PreallocatedLayer(DynamicLayer):  # type: ignore[misc]
     """A cache layer with spare room: ``DynamicLayer`` copies all that it stores at every token.
 
     Stored in the dtype that attention computes in: under autocast rotated keys are float32, and all of them would be
@@ -54,33 +53,10 @@ class _PreallocatedLayer(DynamicLayer):  # type: ignore[misc]
 
 
 def decoding_cache(policy: Policy) -> DynamicCache:
-    """A cache with spare room, which keeps what is outside of a sliding window where prompts can be shared."""
+    """A cache whose layers have spare room where they keep all positions."""
     cache = DynamicCache(config=policy.model.config)
-    replaced = (DynamicLayer, DynamicSlidingWindowLayer) if can_share_prompts(policy) else (DynamicLayer,)
-    cache.layers = [_PreallocatedLayer() if type(layer) in replaced else layer for layer in cache.layers]
+    cache.layers = [PreallocatedLayer() if type(layer) is DynamicLayer else layer for layer in cache.layers]
     return cache
-
-
-def expand_prefix(
-    policy: Policy, cache: DynamicCache, prompt_mask: Tensor, prompt_of: Tensor
-) -> tuple[DynamicCache, SharedPrompts | None]:
-    """From a cache of P prompts to an empty one of R rows, and the prompts that these rows share.
-
-    ``prompt_mask`` (P, Lp) is True where a prompt has a token; ``prompt_of`` (R,) is the index of each row's prompt, in
-    ascending order. For a model that cannot share prompts the cache itself holds a copy for every row of all that the
-    prompt has left in it, and there are no shared prompts.
-    """
-    if not can_share_prompts(policy):
-        cache.reorder_cache(prompt_of)
-        return cache, None
-    layers = [(layer.keys, layer.values) for layer in cache.layers]
-    return decoding_cache(policy), SharedPrompts(layers, prompt_mask.bool(), prompt_of)
-
-
-def can_share_prompts(policy: Policy) -> bool:
-    """Whether rows can attend to the keys and values of a prompt without their own copy of them."""
-    is_ours = policy.model.config._attn_implementation == NAME
-    return policy.takes_position_ids and is_ours and only_attends(policy.model)
 
 
 def only_attends(model: Any) -> bool:

@@ -11,8 +11,8 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 from transformers import DynamicCache
 
-from .cache import decoding_cache, expand_prefix
-from .fast.attention import SharedPrompts
+from .cache import PreallocatedLayer, decoding_cache
+from .fast.attention import NAME
 from .policy import Policy
 
 
@@ -33,10 +33,12 @@ class Decoder:
         distinct = [(prompt, len(list(neighbors))) for prompt, neighbors in groupby(prompts)]
         copies = torch.tensor([count for _, count in distinct], device=policy.device)
         prompt_of = torch.arange(len(distinct), device=policy.device).repeat_interleave(copies * group_size)
-        logits, mask, cache = read(policy, [prompt for prompt, _ in distinct])
+        logits, mask, self.cache = read(policy, [prompt for prompt, _ in distinct])
+        self.cache.reorder_cache(prompt_of)  # a copy for each row
         self.policy, self.width = policy, mask.shape[1]
-        self.cache, self.prompts = expand_prefix(policy, cache, mask, prompt_of)
         self.logits, mask = logits[prompt_of], mask[prompt_of]
+        self.sees_all = policy.takes_position_ids and policy.model.config._attn_implementation == NAME
+        self.sees_all &= all(type(layer) is PreallocatedLayer for layer in self.cache.layers)
         self.positions = mask.sum(1)
         self.attention_mask = torch.cat([mask, mask.new_ones(len(mask), max_new_tokens)], 1)
 
@@ -44,14 +46,13 @@ class Decoder:
         """Append one of ``tokens`` (rows,) to each row and compute the next logits."""
         self.width += 1
         mask, positions = self.attention_mask[:, : self.width], self.positions[:, None]
-        self.logits = next_logits(self.policy, tokens[:, None], mask, positions, self.cache, self.prompts)
+        mask = mask.bool()[:, None, None] if self.sees_all else mask  # the same for all layers, which saves making it
+        self.logits = next_logits(self.policy, tokens[:, None], mask, positions, self.cache)
         self.positions += 1
 
     def select(self, rows: Tensor) -> None:
         """Keep only some of the rows."""
         self.cache.reorder_cache(rows)
-        if self.prompts is not None:
-            self.prompts.select(rows)
         self.attention_mask, self.positions = self.attention_mask[rows], self.positions[rows]
 
 
@@ -66,19 +67,14 @@ def read(policy: Policy, prompts: Sequence[list[int]]) -> tuple[Tensor, Tensor, 
     return next_logits(policy, ids, mask, positions, cache), mask, cache
 
 
-def next_logits(
-    policy: Policy, ids: Tensor, mask: Tensor, positions: Tensor, cache: Any, prompts: SharedPrompts | None = None
-) -> Tensor:
-    """(rows, V) logits after ``ids`` (rows, L), which are added to a cache that continues ``prompts``.
+def next_logits(policy: Policy, ids: Tensor, mask: Tensor, positions: Tensor, cache: Any) -> Tensor:
+    """(rows, V) logits after ``ids`` (rows, L), which are added to a cache.
 
-    ``mask`` (rows, cached + L) is 0 at padding.
+    ``mask`` (rows, cached + L) is 0 at padding, or what transformers makes of that: (rows, 1, L, cached + L) bool.
     """
     inputs: dict[str, Any] = {policy.cache_argument: cache}
     if policy.takes_position_ids:
         inputs["position_ids"] = positions
-    if prompts is not None:
-        inputs["prompts"] = prompts
-        mask = mask.new_ones(1, 1, 1, 1)  # transformers leaves a mask of four dimensions unchanged
     # An index copies the last states. A slice is a view with gaps, for which torch multiplies a frozen bfloat16 head
     # row by row on a CPU, with a copy of the head for each: 17 GB for 64 prompts of Qwen2.5-0.5B (torch 2.13).
     last = torch.tensor([ids.shape[1] - 1], device=ids.device)

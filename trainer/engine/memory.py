@@ -193,7 +193,7 @@ def plan_memory(config: TrainConfig, capacity: float, prompt_tokens: int) -> Mem
     count, inner = model.num_parameters(), sum(layer.weight.numel() for layer in linear)
     trained = _trained_weights(config, model)
     held = {"weights": 4.0 * count, "moments": trained * (OPTIMIZER_BYTES[config.optimizer.name] - 4.0)}
-    if trained < count:  # below an adapter, the model's own dtype, or 4 bits in linear layers
+    if trained < count:  # below an adapter, what is computed in, or 4 bits in linear layers
         held["weights"] = size * (count - inner) + (NF4_BYTES if config.lora.quantize else size) * inner
         held["adapter"] = 4.0 * trained
     if config.kl.coef:
@@ -204,7 +204,7 @@ def plan_memory(config: TrainConfig, capacity: float, prompt_tokens: int) -> Mem
         sampling = {"vLLM (sampling.gpu_memory_fraction)": config.sampling.gpu_memory_fraction * capacity}
     else:
         rows = config.prompts_per_step * config.group_size
-        positions = rows * config.sampling.max_new_tokens + config.prompts_per_step * prompt_tokens
+        positions = rows * (config.sampling.max_new_tokens + prompt_tokens)
         sampling = {"keys and values": positions * size * _cached_numbers(model_config), **rounded}
     per_position = position_bytes(model_config, autocast, config.engine.gradient_checkpointing)
     return MemoryPlan(count, trained, held, update, sampling, per_position, capacity, config.engine.micro_batch_tokens)

@@ -165,7 +165,7 @@ def load_policy(
     """Load a policy from a bundled model (``bundled.MODELS``), a folder, or a hub id.
 
     Weights are float32 whatever the file holds, so that small updates are not rounded away. Where they are ``frozen``
-    below an adapter and the policy computes in bfloat16, they stay in the file's dtype, or are quantized
+    below an adapter and the policy computes in bfloat16, they are bfloat16 too, or are quantized
     (``load_model``). Dropout stays off (eval mode), or the importance ratio of the first update would not be 1. Weights
     that are going to be ``sharded`` (``with_fsdp``) are loaded by the first process alone, into the CPU's memory.
 
@@ -200,7 +200,7 @@ def load_policy(
         raise UsageError(f"lora.quantize={quantize} computes in bfloat16: set engine.precision=bf16")
     sharded = sharded and will_shard(accelerator)
     memory = "meta" if sharded and not accelerator.is_main_process else None
-    dtype = "auto" if frozen and use_bf16 else torch.float32
+    dtype = torch.bfloat16 if frozen and use_bf16 else torch.float32
     model, tokenizer = load_model(name, dtype, quantize, accelerator.device if quantize else memory)
     if quantize is None and not sharded:
         model.to(accelerator.device)
@@ -229,15 +229,14 @@ def is_adapter(name: str | Path) -> bool:
 
 def load_model(
     name: str | Path,
-    dtype: torch.dtype | str = torch.float32,
+    dtype: torch.dtype = torch.float32,
     quantize: str | None = None,
     device: torch.device | str | None = None,
 ) -> tuple[Any, Any]:
     """Model and tokenizer as transformers loads them. An adapter's folder gives its base model with it.
 
-    ``dtype`` "auto" is the file's. ``quantize`` "nf4" keeps the weights of linear layers in 4 bits (QLoRA, Dettmers et
-    al. 2023), in bitsandbytes' double-quantized NormalFloat. On the device "meta" a model has no weights. Raises
-    ``UsageError``.
+    ``quantize`` "nf4" keeps the weights of linear layers in 4 bits (QLoRA, Dettmers et al. 2023), in bitsandbytes'
+    double-quantized NormalFloat. On the device "meta" a model has no weights. Raises ``UsageError``.
     """
     options = {"dtype": dtype, "device_map": device, **({} if quantize is None else _quantized(quantize))}
     transformers_logging.disable_progress_bar()

@@ -136,5 +136,4 @@ def test_what_differs_is_said() -> None:
     plain = torch.tensor([[4.0, -8.0]])
     assert mismatch(lambda: plain, lambda: plain + 0.007) is None
     assert mismatch(lambda: plain, lambda: plain + 0.5) == "its result differs by up to 0.5, where the largest is 8"
-    assert mismatch(lambda: plain, lambda: plain[:, :1]) == "its result has the shape (1, 1), not (1, 2)"
     assert "differs by up to nan" in str(mismatch(lambda: plain, lambda: plain * torch.nan))

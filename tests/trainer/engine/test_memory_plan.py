@@ -88,7 +88,7 @@ def test_a_plan_by_hand(name: str, tmp_path: Path) -> None:
     assert plan.parameters == plan.trained == count
     assert plan.held == {"weights": 4 * count, "moments": 8 * count, "reference": 4 * count}
     assert plan.update == {"gradients": 4 * count, "logits": 24 * 2**26, "rounded weights": 2 * count}
-    cached = (4 * 8 * 512 + 4 * 100) * 2 * layers * kv_heads * (hidden // heads) * 2
+    cached = 4 * 8 * (512 + 100) * 2 * layers * kv_heads * (hidden // heads) * 2
     assert plan.sampling == {"keys and values": cached, "rounded weights": 2 * count}
     # A layer keeps at least the inputs of its products: of queries, keys and values, of the output, of the MLP.
     least = layers * 2 * (hidden + hidden + hidden + 3 * intermediate)

@@ -20,7 +20,7 @@ from grpo_env.trainer.config import TrainConfig
 from grpo_env.trainer.engine.policy import Policy
 from grpo_env.trainer.engine.sharding import with_fsdp
 from grpo_env.trainer.loop import resume, train
-from grpo_env.trainer.update import UpdateStats, update
+from grpo_env.trainer.update import update
 
 from ... import forked
 
@@ -277,7 +277,7 @@ def test_an_interrupted_sharded_run_saves_nothing(make_task, tmp_path: Path, mon
     monkeypatch.setattr("grpo_env.trainer.run.stopping.is_sharded", lambda policy: True)
     steps = iter(range(4))
 
-    def interrupted_at_step_3(*args: Any) -> UpdateStats:
+    def interrupted_at_step_3(*args: Any) -> dict[str, float]:
         if next(steps) == 3:
             raise KeyboardInterrupt
         return update(*args)

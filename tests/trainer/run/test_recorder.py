@@ -22,7 +22,6 @@ from grpo_env.trainer.run.console import RunConsole
 from grpo_env.trainer.run.folder import RunFiles
 from grpo_env.trainer.run.recorder import Recorder
 from grpo_env.trainer.shared_types import ScoredRollout
-from grpo_env.trainer.update import UpdateStats
 
 from .test_console import train_row
 
@@ -58,7 +57,6 @@ def test_rows_have_their_time_and_are_followed_by_alerts(tmp_path: Path) -> None
     second, output = make_recorder(tmp_path)
     start = time.monotonic()
     second.write(train_row(9, truncated=0.9, kl=float("nan")))
-    second.close()
     *_, row, warning = RunFiles(tmp_path).metrics()
     assert 1000 <= row["seconds"] <= 1000 + time.monotonic() - start + 1
     assert row["kl"] is None
@@ -77,7 +75,7 @@ def test_groups_without_an_advantage_are_uniform(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(made, "write", lambda row: rows.append(row))
     rows: list[Any] = []
     seconds = {"sample_seconds": 1.0, "update_seconds": 1.0}
-    made.step(0, rollouts, advantages, UpdateStats(*[0.0] * 6), seconds)
+    made.step(0, rollouts, advantages, {}, seconds)
     assert [row["uniform_groups"] for row in rows] == [0.25]
 
 
