@@ -11,6 +11,7 @@ from typing import IO, Any
 from grpo_env.errors import RunError, UsageError
 
 from .jsonl import dump_line
+from .reader import replace_surrogates
 
 ROW_GROUP = 4096  # rows, which are held in memory until they are written
 
@@ -113,10 +114,11 @@ def same_file(path: Path, other: Path) -> bool:
 
 
 @contextmanager
-def parquet_writer(file: Path | IO[bytes], schema: Any = None, compression: str = "snappy") -> Iterator[WriteRow]:
+def parquet_writer(file: Path | IO[bytes], schema: Any = None, **options: Any) -> Iterator[WriteRow]:
     """A function that writes one row of Parquet. What a row does not have is null.
 
-    Without an Arrow ``schema`` it is that of the first row; then nothing is written without rows.
+    Without an Arrow ``schema`` it is that of the first row; then nothing is written without rows. Lone surrogates,
+    which Parquet cannot hold, become U+FFFD. ``options`` are those of pyarrow's ``ParquetWriter``.
     """
     import pyarrow
     import pyarrow.parquet
@@ -126,13 +128,17 @@ def parquet_writer(file: Path | IO[bytes], schema: Any = None, compression: str 
     with ExitStack() as opened:
 
         def open_file(schema: Any) -> Any:
-            return opened.enter_context(pyarrow.parquet.ParquetWriter(file, schema, compression=compression))
+            return opened.enter_context(pyarrow.parquet.ParquetWriter(file, schema, **options))
 
         def flush() -> None:
             nonlocal writer
             if pending:
                 writer = writer or open_file(pyarrow.RecordBatch.from_pylist(pending[:1]).schema)
-                writer.write_batch(pyarrow.RecordBatch.from_pylist(pending, writer.schema))
+                try:
+                    batch = pyarrow.RecordBatch.from_pylist(pending, writer.schema)
+                except UnicodeEncodeError:
+                    batch = pyarrow.RecordBatch.from_pylist(_without_surrogates(pending), writer.schema)
+                writer.write_batch(batch)
                 pending.clear()
 
         def write(row: dict[str, Any]) -> None:
@@ -144,3 +150,13 @@ def parquet_writer(file: Path | IO[bytes], schema: Any = None, compression: str 
             writer = open_file(schema)
         yield write
         flush()
+
+
+def _without_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return replace_surrogates(value)
+    if isinstance(value, list):
+        return [_without_surrogates(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _without_surrogates(item) for key, item in value.items()}
+    return value

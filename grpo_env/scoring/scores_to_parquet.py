@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from grpo_env.rows.formats.file_format import PROMPT_RECORDED
-from grpo_env.rows.reader import replace_surrogates
 from grpo_env.rows.writer import parquet_writer
 from grpo_env.taskfile.schema import VerifierSpec
 from grpo_env.taskfile.task import Task
@@ -21,34 +20,24 @@ def write_parquet(task: Task, rows: Path, out: Path) -> None:
     """Write a file of score rows (JSONL) as Parquet. What a row does not have is null.
 
     ``prompt`` is a list of messages, or text if the prompt of any row is text; chats are then JSON, as the columns of
-    episodes always are. Lone surrogates, which Parquet cannot hold, become U+FFFD.
+    episodes always are.
     """
     with rows.open("rb") as lines:
         text_prompts = any(isinstance(json.loads(line).get("prompt"), str) for line in lines)
         lines.seek(0)
         with parquet_writer(out, arrow_schema([task], text_prompts=text_prompts), compression="zstd") as write:
             for line in lines:
-                write(parquet_row(json.loads(line), text_prompts, line))
+                write(parquet_row(json.loads(line), text_prompts))
 
 
-def parquet_row(row: dict[str, Any], text_prompts: bool, line: bytes) -> dict[str, Any]:
-    """A score row as its columns in Parquet are. ``line`` is the row as JSON, in which surrogates are found faster."""
+def parquet_row(row: dict[str, Any], text_prompts: bool) -> dict[str, Any]:
+    """A score row as its columns in Parquet are."""
     if text_prompts and isinstance(row.get("prompt"), list):
         row["prompt"] = json.dumps(row["prompt"], ensure_ascii=False)
     for name in JSON_COLUMNS:
         if name in row:
             row[name] = json.dumps(row[name], ensure_ascii=False)
-    return _without_surrogates(row) if rb"\ud" in line else row
-
-
-def _without_surrogates(value: Any) -> Any:
-    if isinstance(value, str):
-        return replace_surrogates(value)
-    if isinstance(value, list):
-        return [_without_surrogates(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _without_surrogates(item) for key, item in value.items()}
-    return value
+    return row
 
 
 def arrow_schema(tasks: Sequence[Task], *, text_prompts: bool = False) -> Any:
