@@ -144,7 +144,6 @@ def test_imports_point_down_even_inside_functions():
 LONG = {
     "grpo_env/integrations/trl.py __call__": "TRL calls a reward so",
     "grpo_env/integrations/verifiers.py launch": "verifiers calls a harness so",
-    "trainer/engine/fast/attention.py attention_forward": "transformers calls an attention function so",
 }
 
 

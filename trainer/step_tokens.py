@@ -40,7 +40,7 @@ def token_ends(decode: Decode, ids: Sequence[int], text: str) -> list[int]:
         if count - complete > MAX_TOKENS_PER_CHARACTER:
             context, known, complete, end = 0, "", 0, 0
         added = decode(ids[context:count])[len(known) :]
-        matching = common_length(added, text[end : end + len(added)])
+        matching = _common_length(added, text[end : end + len(added)])
         ends.append(max([end + matching, *ends[-1:]]))
         if added and matching == len(added):
             context, complete, end = complete, count, end + matching
@@ -48,7 +48,7 @@ def token_ends(decode: Decode, ids: Sequence[int], text: str) -> list[int]:
     return [*ends, len(text)]
 
 
-def common_length(first: str, second: str) -> int:
+def _common_length(first: str, second: str) -> int:
     """Length of the longest common prefix."""
     length = min(len(first), len(second))
     return next((index for index in range(length) if first[index] != second[index]), length)

@@ -37,23 +37,25 @@ class Decoder:
         self.cache.reorder_cache(prompt_of)  # a copy for each row
         self.policy, self.width = policy, mask.shape[1]
         self.logits, mask = logits[prompt_of], mask[prompt_of]
-        self.sees_all = policy.takes_position_ids and policy.model.config._attn_implementation == NAME
-        self.sees_all &= all(type(layer) is PreallocatedLayer for layer in self.cache.layers)
         self.positions = mask.sum(1)
-        self.attention_mask = torch.cat([mask, mask.new_ones(len(mask), max_new_tokens)], 1)
+        self.mask = torch.cat([mask, mask.new_ones(len(mask), max_new_tokens)], 1)
+        same_in_all_layers = all(type(layer) is PreallocatedLayer for layer in self.cache.layers)
+        if same_in_all_layers and policy.takes_position_ids and policy.model.config._attn_implementation == NAME:
+            # As the kernel wants it; transformers leaves a mask of four dimensions as it is.
+            added = torch.zeros(self.mask.shape, dtype=policy.autocast or policy.model.dtype, device=policy.device)
+            self.mask = added.masked_fill(self.mask == 0, -torch.inf)[:, None, None]
 
     def append(self, tokens: Tensor) -> None:
         """Append one of ``tokens`` (rows,) to each row and compute the next logits."""
         self.width += 1
-        mask, positions = self.attention_mask[:, : self.width], self.positions[:, None]
-        mask = mask.bool()[:, None, None] if self.sees_all else mask  # the same for all layers, which saves making it
+        mask, positions = self.mask[..., : self.width], self.positions[:, None]
         self.logits = next_logits(self.policy, tokens[:, None], mask, positions, self.cache)
         self.positions += 1
 
     def select(self, rows: Tensor) -> None:
         """Keep only some of the rows."""
         self.cache.reorder_cache(rows)
-        self.attention_mask, self.positions = self.attention_mask[rows], self.positions[rows]
+        self.mask, self.positions = self.mask[rows], self.positions[rows]
 
 
 def read(policy: Policy, prompts: Sequence[list[int]]) -> tuple[Tensor, Tensor, DynamicCache]:
@@ -70,7 +72,7 @@ def read(policy: Policy, prompts: Sequence[list[int]]) -> tuple[Tensor, Tensor, 
 def next_logits(policy: Policy, ids: Tensor, mask: Tensor, positions: Tensor, cache: Any) -> Tensor:
     """(rows, V) logits after ``ids`` (rows, L), which are added to a cache.
 
-    ``mask`` (rows, cached + L) is 0 at padding, or what transformers makes of that: (rows, 1, L, cached + L) bool.
+    ``mask`` (rows, cached + L) is 0 at padding; or what is added to the scores, (rows, 1, L, cached + L).
     """
     inputs: dict[str, Any] = {policy.cache_argument: cache}
     if policy.takes_position_ids:

@@ -18,7 +18,6 @@ from grpo_env.taskfile.task import Task
 
 from ..engine.bundled import TASKS
 from ..engine.policy import Policy
-from ..step_tokens import common_length
 
 MARK = "7f3a9c51"  # in the made-up turn, to find its end; no template writes it
 _QUESTION = {"role": "user", "content": "?"}
@@ -75,7 +74,7 @@ class Conversation:
         for number in (1, 2, 3):
             text = self._write(messages, variables, more=True)
             if not text.startswith(said):
-                at = common_length(said, text)
+                at = next((n for n, pair in enumerate(zip(said, text, strict=False)) if pair[0] != pair[1]), len(text))
                 return f"before turn {number}, {text[at : at + 20]!r} was {said[at : at + 20]!r}"
             content = f"<{tag}>\nthought {number}\n</{tag}>\n\nsaid {number}"
             said = text + missing_prefill(text, content)
