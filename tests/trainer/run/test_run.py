@@ -385,7 +385,7 @@ def interrupted(make_task, folder: Path, calls: int = 40, **train_settings) -> P
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("damage", ["flip", "cut", "no checksum"])
+@pytest.mark.parametrize("damage", ["flip", "cut"])
 def test_a_corrupt_checkpoint_is_skipped(
     make_task, tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: str
 ) -> None:
@@ -395,10 +395,8 @@ def test_a_corrupt_checkpoint_is_skipped(
     if damage == "flip":
         half = len(content) // 2
         (newest / "state.pt").write_bytes(content[:half] + bytes([content[half] ^ 1]) + content[half + 1 :])
-    elif damage == "cut":
-        (newest / "state.pt").write_bytes(content[:-100])
     else:
-        (newest / "state.sha256").unlink()
+        (newest / "state.pt").write_bytes(content[:-100])
     (newest.parent / f"corrupt-{newest.name}").mkdir()  # the same step was damaged before
     (newest.parent / f"corrupt-{newest.name}" / "state.pt").write_bytes(b"")
     resume(run)
