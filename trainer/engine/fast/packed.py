@@ -1,6 +1,6 @@
 """Attention of packed rows: prompts and their completions one after the other, each prompt once, without padding.
 
-Rows with padding and a copy of the prompt each take 2.2 times the processor time of the loss and keep 1.9 times the
+Rows with padding and a copy of the prompt each take 2.3 times the processor time of the loss and keep 1.8 times the
 memory for its gradient (the bundled model on a CPU: ``python benchmarks/fast_paths.py``).
 """
 
