@@ -37,9 +37,9 @@ def attention_forward(
         return attend(module, *packed, window=window, scaling=scaling)[None], None
     if query.shape[2] == 1 and attention_mask is not None:
         # In decoding the heads that share keys and values are as many queries to them: transformers would copy them.
-        grouped = query.view(*key.shape[:2], -1, query.shape[3])
+        grouped = query.reshape(*key.shape[:2], -1, query.shape[3])
         attended = scaled_dot_product_attention(grouped, key, value, attention_mask, scale=options.get("scaling"))
-        return attended.view(*query.shape[:3], -1).transpose(1, 2), None
+        return attended.reshape(*query.shape[:3], -1).transpose(1, 2), None
     fused: tuple[Tensor, None] = sdpa_attention_forward(module, query, key, value, attention_mask, **options)
     return fused
 
