@@ -69,7 +69,13 @@ def decide(gold: Gold, text: str, final: ExtractedAnswer, rules: Rules) -> Verdi
             text = f"{text} {unit}"
         if _has_other_unit(gold, final):
             return Verdict(False, "a different unit")
-    verdict, failure = _at_first(gold, text, rules)
+    failure = None
+    try:
+        verdict = _by_kind(gold, text, rules)
+    except UndecidedError:
+        raise
+    except UnreadableError as error:
+        verdict, failure = Verdict(False, "a different text"), error
     if verdict.correct:
         return Verdict(True, verdict.reason, verdict.rule or RULE_OF[verdict.reason])
     is_in_digits = text.replace(",", "").replace(".", "", 1).lstrip("-").isdecimal()
@@ -106,16 +112,6 @@ def _of_sentence(verdict: Verdict, text: str, source: str) -> Verdict:
     if number is None and not _ONE_NUMBER.fullmatch(text):
         return verdict
     return _OTHER_NUMBER if number and may_state(text, source) else _WORDS
-
-
-def _at_first(gold: Gold, text: str, rules: Rules) -> tuple[Verdict, UnreadableError | None]:
-    """The verdict by the kind of the gold answer, and why that could not read the answer."""
-    try:
-        return _by_kind(gold, text, rules), None
-    except UndecidedError:
-        raise
-    except UnreadableError as error:
-        return Verdict(False, "a different text"), error
 
 
 def _by_kind(gold: Gold, text: str, rules: Rules) -> Verdict:
@@ -165,13 +161,14 @@ def _by_letter(gold: Gold, text: str, rules: Rules) -> Verdict:
 def _unit_behind(gold: Gold, text: str, final: ExtractedAnswer) -> str | None:
     """The unit behind a box or bold number, if the gold answer has one as well: ``\\boxed{45}`` radians for 45°.
 
-    Where the gold answer is a bare number the unit was asked for: ``\\boxed{0.17}`` million tons is 0.17.
+    Where the gold answer is a bare number the unit was asked for: ``\\boxed{0.17}`` million tons, but not million.
     """
     if not isinstance(gold.parsed.content, Number):
         return None
     number = parse(text).content
-    is_percent = final.unit.lstrip("\\ ").startswith(("%", "percent"))
-    if not isinstance(number, Number) or number.unit or not (gold.parsed.content.unit or is_percent):
+    unit = final.unit.strip("\\ .")
+    is_factor = unit.startswith(("%", "percent")) or factor_at_start(unit) == unit
+    if not isinstance(number, Number) or number.unit or not (gold.parsed.content.unit or is_factor):
         return None
     return factor_at_start(final.unit) or measure_at_start(normal(final.unit))
 

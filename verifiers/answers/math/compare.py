@@ -41,6 +41,7 @@ from .verdict import Rules, Verdict
 
 MAX_PAIRS = 2500  # of elements of two sets
 _FIRST_LETTERS = frozenset("ABCDEFGHIJ")
+_PLACE = lazy_compile(r"-?\d{1,3}\.\d{4,}, ?-?\d{1,3}\.\d{4,}")
 _TRUTH_VALUES = frozenset(("true", "false", "yes", "no", "t", "f"))  # a list of these has an order
 
 _DEGREE = ("°", 1)
@@ -186,8 +187,9 @@ def _is_sequence(gold: ParsedAnswer) -> bool:
 
 
 def _is_numbered(gold: ParsedAnswer) -> bool:
-    """Whether a gold answer lists what belongs into several blanks: ``5; 12``."""
-    return ";" in gold.text and "," not in gold.text and "=" not in gold.text and isinstance(gold.content, Group)
+    """Whether a gold answer lists what belongs into several blanks, ``5; 12``, or a latitude and a longitude."""
+    blanks = ";" in gold.text and "," not in gold.text and "=" not in gold.text and isinstance(gold.content, Group)
+    return blanks or _PLACE.fullmatch(gold.text) is not None
 
 
 def _elements(same: bool) -> Verdict:
