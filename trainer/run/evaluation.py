@@ -26,13 +26,14 @@ def evaluate(
 ) -> list[ScoredRollout]:
     """Sample and score ``samples`` completions of every prompt, or one greedy completion if ``samples`` is 0.
 
-    As many rows are sampled at once as in a training step, so an evaluation needs no more memory than training.
+    At least as many rows are sampled at once as in a training step, and less than twice as many.
     ``advance`` is called with the numbers of completions as they end.
     """
     group_size, sampling = max(1, samples), config.sampling
     if not samples:
         sampling = sampling.model_copy(update={"temperature": 0.0})
-    chunk = max(1, config.prompts_per_step * config.group_size // group_size)
+    step = max(1, config.prompts_per_step * config.group_size // group_size)  # prompts
+    chunk = math.ceil(len(prompts) / max(1, len(prompts) // step)) or 1
     rollouts: list[ScoredRollout] = []
     for start in range(0, len(prompts), chunk):
         rollouts += sample(prompts[start : start + chunk], group_size, sampling, f"{config.seed}/eval", advance)
