@@ -47,9 +47,11 @@ _last: tuple[Verifier | None, bytes] = None, b""
 def _bytes_of(verifier: Verifier) -> bytes:
     """A verifier as bytes, which are made once for all groups of a step, one after the other."""
     global _last
-    if _last[0] is not verifier:
-        _last = verifier, to_bytes(verifier)
-    return _last[1]
+    known, data = _last  # together, since other threads may score with other verifiers
+    if known is not verifier:
+        data = to_bytes(verifier)
+        _last = verifier, data
+    return data
 
 
 def start() -> None:
