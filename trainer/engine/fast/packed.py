@@ -36,6 +36,8 @@ class Layout:
             if width
         ]
         self._prompt_of = [indices for indices, _ in chunks]
+        # A product with rows of 0 and a single 1 copies prompts as an index does; its gradient takes half the time.
+        self._picks = [one_hot(indices, len(prompts)).float() for indices in self._prompt_of]
         self._token_masks = [prompts, *(mask for _, mask in chunks)]
         # Of each token: its place in the flat parts, one after the other.
         self._places = torch.cat([mask.flatten() for mask in self._token_masks]).nonzero()[:, 0]
@@ -79,9 +81,7 @@ class Layout:
     def split_with_prompts(self, states: Tensor) -> list[Tensor]:
         """``split`` of keys or values, with its prompt's before each completion's: (r, heads, Lp + t, size)."""
         prompts, *chunks = self.split(states)
-        # A product with rows of 0 and a single 1 copies as an index does, and its gradient is half as slow on a CPU.
-        picks = [one_hot(indices, len(prompts)).to(states.dtype) for indices in self._prompt_of]
-        copies = [(pick @ prompts.flatten(1)).view(-1, *prompts.shape[1:]) for pick in picks]
+        copies = [(pick.to(states.dtype) @ prompts.flatten(1)).view(-1, *prompts.shape[1:]) for pick in self._picks]
         return [prompts, *(torch.cat(pair, 2) for pair in zip(copies, chunks, strict=True))]
 
     def join(self, parts: Sequence[Tensor]) -> Tensor:
